@@ -1,0 +1,58 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+]
+
+/// The walls to C, each with the packages that pkg-config knows it by.
+let walls = [
+    ("CFFmpeg", "libavformat libavcodec libswscale libavutil"),
+    ("CGIF", "libgif"),
+    ("CImage", "libpng libturbojpeg libwebp libwebpdemux libwebpmux libavif"),
+    ("CCurl", "libcurl"),
+    ("CSQLite", "sqlite3"),
+    ("CCrypto", "libcrypto"),
+]
+
+func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies + ["TestSupport"], swiftSettings: strict)
+}
+
+let package = Package(
+    name: "framemill",
+    products: [
+        .library(name: "Framemill", targets: ["Framemill", "FramemillImaging"]),
+        .executable(name: "framemill", targets: ["FramemillCommand"]),
+    ],
+    targets: walls.map { .systemLibrary(name: $0.0, pkgConfig: $0.1) } + [
+        target("FramemillMedia", []),
+        target("FramemillEngine", ["FramemillMedia"]),
+        target("FramemillImaging", ["FramemillMedia", "FramemillEngine", "CFFmpeg", "CGIF", "CImage"]),
+        target("Framemill", ["FramemillMedia", "FramemillEngine", "CCurl", "CSQLite", "CCrypto"]),
+        .executableTarget(
+            name: "FramemillCommand",
+            dependencies: ["Framemill", "FramemillImaging", "FramemillMedia", "FramemillEngine"],
+            swiftSettings: strict,
+        ),
+        .target(
+            name: "TestSupport", dependencies: ["FramemillMedia", "FramemillEngine"],
+            path: "Tests/TestSupport", swiftSettings: strict,
+        ),
+        tests("FramemillMediaTests", ["FramemillMedia"]),
+        tests("FramemillEngineTests", ["FramemillEngine", "FramemillMedia"]),
+        tests("FramemillImagingTests", ["FramemillImaging", "FramemillMedia", "FramemillEngine"]),
+        tests("FramemillTests", ["Framemill", "FramemillImaging", "FramemillMedia", "FramemillEngine"]),
+        tests("CommandTests", ["FramemillMedia"]),
+    ],
+)

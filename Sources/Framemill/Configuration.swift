@@ -1,0 +1,27 @@
+public import FramemillEngine
+public import FramemillMedia
+
+/// How one `Framemill` is set up. Every default carries its reason.
+public struct Configuration: Sendable {
+    /// Pictures worked on at once, most of them waiting for bytes. 16 per core keeps two cores busy over slow origins.
+    public var jobs: Int = Processors.available * 16
+    /// Threads that compute at once: the CPU quota. A thread that waits for bytes does not count.
+    public var permits: Int = Processors.available
+    /// Transfers to one host at once. 6 is what browsers use.
+    public var perHost: Int = 6
+    /// Whether `file:` and plain paths may be read. The command line says yes; a server should not.
+    public var allowFiles: Bool = false
+    /// Networks (CIDR) that may be dialled although the guard would refuse them, such as `127.0.0.1/32`.
+    public var allowNet: [String] = []
+    /// Where level 2 of the cache lives; `nil` keeps covers in memory alone.
+    public var cacheDirectory: String?
+    /// Level 1, true cost in bytes. 64 MiB hold about 3,000 covers of 20 KB.
+    public var memoryCacheBytes: Int = 64 << 20
+    /// Level 2. 1 GiB hold about 50,000 covers of 20 KB.
+    public var diskCacheBytes: Int64 = 1 << 30
+    public var limits = Limits()
+    /// Sent as `User-Agent`.
+    public var userAgent: String = "framemill/\(Framemill.version)"
+
+    public init() {}
+}

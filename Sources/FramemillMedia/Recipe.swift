@@ -1,0 +1,86 @@
+// Whatever can change a byte of the result is a field here, and every field is named in `canonical`, the text that
+// the cache key hashes. A new field means a new word in `canonical` and a new test, in one commit.
+
+/// Which picture is wanted, and how it should look.
+public struct Recipe: Sendable, Hashable {
+    public var at: Moment = .auto
+    public var seek: Seek = .keyframe
+    public var box: Box = .longestSide(320)
+    public var mode: Mode = .fit
+    public var enlarge: Bool = false
+    public var format: OutputFormat = .jpeg
+    /// 1 to 100. `nil` is the format's default: JPEG 80, WebP 75; PNG is lossless.
+    public var quality: Int?
+    /// 0 (fast) to 6 (small). `nil` is the format's default.
+    public var effort: Int?
+    /// What lies under transparent pixels where the format has no alpha (JPEG).
+    public var background: RGB = .white
+
+    public init() {}
+
+    /// Which frame of a video.
+    public enum Moment: Sendable, Hashable {
+        /// The first clean picture, moved on past a blank, black or fading opening.
+        case auto
+        /// The first clean picture, whatever it shows.
+        case first
+        case seconds(Double)
+        /// 0 to 100 of the duration.
+        case percent(Double)
+    }
+
+    /// How exactly a moment is met: the key frame at or before it, or the frame itself.
+    public enum Seek: String, Sendable, Hashable { case keyframe, exact }
+
+    public enum Box: Sendable, Hashable {
+        /// As large as the source shows.
+        case native
+        /// A square box: the longer side becomes this many pixels.
+        case longestSide(Int)
+        case size(width: Int, height: Int)
+    }
+
+    /// Aspect-fit, aspect-fill (the middle is kept) and scale-to-fill of phone image views.
+    public enum Mode: String, Sendable, Hashable, CaseIterable { case fit, fill, stretch }
+
+    public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
+        case jpeg, png, webp
+        /// The usual file name extension: `jpg`, `png`, `webp`.
+        public var fileExtension: String { self == .jpeg ? "jpg" : rawValue }
+    }
+
+    public struct RGB: Sendable, Hashable {
+        public var red: UInt8
+        public var green: UInt8
+        public var blue: UInt8
+        public init(red: UInt8, green: UInt8, blue: UInt8) {
+            self.red = red
+            self.green = green
+            self.blue = blue
+        }
+        public static let white = RGB(red: 255, green: 255, blue: 255)
+    }
+
+    /// Every field by name, one after the other: the text that the cache key hashes.
+    public var canonical: String {
+        let moment =
+            switch at {
+            case .auto: "auto"
+            case .first: "first"
+            case .seconds(let seconds): "\(seconds)s"
+            case .percent(let percent): "\(percent)%"
+            }
+        let size =
+            switch box {
+            case .native: "native"
+            case .longestSide(let pixels): "longest=\(pixels)"
+            case .size(let width, let height): "width=\(width) height=\(height)"
+            }
+        return """
+            at=\(moment) seek=\(seek.rawValue) \(size) mode=\(mode.rawValue) enlarge=\(enlarge) \
+            format=\(format.rawValue) quality=\(quality.map(String.init) ?? "default") \
+            effort=\(effort.map(String.init) ?? "default") \
+            background=\(background.red),\(background.green),\(background.blue)
+            """
+    }
+}
