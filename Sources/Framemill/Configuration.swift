@@ -1,4 +1,4 @@
-public import FramemillEngine
+internal import FramemillEngine
 public import FramemillMedia
 
 /// How one `Framemill` is set up. Every default carries its reason.
