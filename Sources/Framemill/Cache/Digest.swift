@@ -3,9 +3,12 @@ internal import CCrypto
 /// SHA-256 by libcrypto, which uses the processor's own instructions for it.
 package enum Digest {
     /// The 32 bytes of the digest of `bytes`.
-    package static func sha256(_ bytes: [UInt8]) -> [UInt8] {
+    package static func sha256(_ bytes: [UInt8]) -> [UInt8] { sha256(bytes.span) }
+
+    /// The same for a part of an array, without a copy of it.
+    package static func sha256(_ bytes: Span<UInt8>) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: 32)
-        // SHA256 reads `count` bytes, which the array holds, and writes the 32 that the digest has room for.
+        // SHA256 reads `count` bytes, which the span holds, and writes the 32 that the digest has room for.
         unsafe bytes.withUnsafeBufferPointer { source in
             unsafe digest.withUnsafeMutableBufferPointer { target in
                 _ = unsafe SHA256(source.baseAddress, source.count, target.baseAddress)
