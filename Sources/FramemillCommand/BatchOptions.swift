@@ -1,0 +1,79 @@
+import Framemill
+
+/// What `framemill batch` was asked to do.
+struct BatchOptions: Sendable {
+    var list: String
+    var out: String
+    var manifest: String
+    var gallery: String?
+    var recipe: Recipe
+    var configuration: Configuration
+    var retriesFailed: Bool
+    var printsJSON: Bool
+    var isQuiet: Bool
+
+    init(_ arguments: Arguments) throws(Failure) {
+        list = try arguments.only("LIST")
+        out = arguments.text("out") ?? "covers"
+        manifest = arguments.text("manifest") ?? "\(out)/manifest.jsonl"
+        gallery = arguments.text("gallery")
+        for (name, path) in [("out", out), ("manifest", manifest), ("gallery", gallery ?? "-")]
+        where path.isEmpty {
+            throw Arguments.usage("--\(name) wants a path")
+        }
+        recipe = try Recipe(arguments)
+        configuration = try Configuration(arguments)
+        retriesFailed = arguments.has("retry-failed")
+        printsJSON = arguments.has("json")
+        isQuiet = arguments.has("quiet")
+    }
+}
+
+/// The last word of a run.
+struct BatchSummary: Encodable {
+    var lines: Int
+    var made: Int
+    var failed: Int
+    /// Of `lines`: answered by an earlier run.
+    var resumed: Int
+    /// Of `lines`: the answer of another line with the same URL and recipe.
+    var duplicates: Int
+    var failures: [String: Int]
+    var seconds: Double
+    var perSecond: Double
+    var out: String
+    var manifest: String
+    var gallery: String?
+    var exit: Int32
+
+    private enum CodingKeys: String, CodingKey {
+        case lines, made, failed, resumed, duplicates, failures, seconds, perSecond, out, manifest, gallery,
+            exit
+    }
+    private let printsJSON: Bool
+
+    init(_ tally: Tally, _ options: BatchOptions, seconds: Double, exit: ExitCode) {
+        (lines, made, failed) = (tally.lines, tally.made, tally.failed)
+        (resumed, duplicates, failures) = (tally.resumed, tally.duplicates, tally.failures)
+        self.seconds = (seconds * 1000).rounded() / 1000
+        perSecond = seconds > 0 ? (Double(tally.lines - tally.resumed) / seconds * 10).rounded() / 10 : 0
+        (out, manifest, gallery) = (options.out, options.manifest, options.gallery)
+        self.exit = exit.rawValue
+        printsJSON = options.printsJSON
+    }
+
+    func show(_ progress: inout Progress) throws(Failure) {
+        if printsJSON { Output.result(try JSON.text(self)) }
+        if lines == 0, exit == 0 { return progress.note("the list has no entries; nothing to do") }
+        let before = resumed > 0 ? ", \(resumed) of them before" : ""
+        let pace = "\(Progress.short(seconds)) s, \(Progress.short(perSecond))/s"
+        progress.note("\(made) made, \(failed) failed\(before); \(pace)")
+        for (code, count) in failures.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
+            progress.note("  \(count) x \(code)")
+        }
+        progress.note("covers in \(out), report in \(manifest)\(gallery.map { ", page in \($0)" } ?? "")")
+        if exit == ExitCode.interrupted.rawValue {
+            progress.note("interrupted; run the same command again to go on")
+        }
+    }
+}

@@ -1,0 +1,67 @@
+// The command line: finds the command, hands it its options, and turns what it says into an exit code.
+
+internal import Glibc
+import Framemill
+
+@main
+struct Main {
+    static func main() async {
+        exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
+    }
+
+    private static func run(_ words: [String]) async -> ExitCode {
+        guard let first = words.first else {
+            Output.note(Help.overview)
+            return .usage
+        }
+        do throws(Failure) {
+            switch first {
+            case "--version", "-V", "version":
+                Output.result("framemill \(Framemill.version)")
+                return .allMade
+            case "help", "--help", "-h":
+                let verb = try words.dropFirst().first.map { (name) throws(Failure) in try named(name) }
+                Output.result(verb.map { Help.text(of: $0) } ?? Help.overview)
+                return .allMade
+            default:
+                return try await run(named(first), words.dropFirst())
+            }
+        } catch {
+            Output.note(Output.tame("framemill: \(error.message)"))
+            if error.reason == .badOption {
+                Output.note("\(helpWords(first)) says what it takes")
+            }
+            return ExitCode(error)
+        }
+    }
+
+    private static func run(_ verb: Verb, _ words: ArraySlice<String>) async throws(Failure) -> ExitCode {
+        if words.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
+            Output.result(Help.text(of: verb))
+            return .allMade
+        }
+        let arguments = try Arguments(words, of: verb)
+        Signals.tame()
+        let signals = Signals()
+        switch verb.name {
+        case "cover": return try await Single.cover(arguments, signals)
+        case "probe": return try await Single.probe(arguments, signals)
+        default:
+            var batch = try Batch(try BatchOptions(arguments), signals: signals)
+            return try await batch.run()
+        }
+    }
+
+    private static func named(_ name: String) throws(Failure) -> Verb {
+        if let verb = Verb.all.first(where: { $0.name == name }) { return verb }
+        if name.hasPrefix("-") {
+            throw Arguments.usage("the command comes first: framemill COMMAND \(name) …")
+        }
+        let nearest = Suggestion.nearest(to: name, among: Verb.all.map(\.name) + ["help", "version"])
+        throw Arguments.usage("\(name) is no command\(nearest.map { "; did you mean \($0)?" } ?? "")")
+    }
+
+    private static func helpWords(_ word: String) -> String {
+        Verb.all.contains { $0.name == word } ? "framemill help \(word)" : "framemill help"
+    }
+}

@@ -1,0 +1,69 @@
+internal import FoundationEssentials
+import Framemill
+
+/// One line of the manifest: what became of one line of the list.
+struct Record: Codable, Sendable {
+    var line: Int
+    var id: String?
+    var url: String
+    /// 16 hex digits of the key of URL and recipe.
+    var key: String
+    /// `ok`, or the code of the failure.
+    var code: String
+    var `class`: String?
+    var stage: String?
+    var message: String?
+    /// The name inside the output directory.
+    var file: String?
+    /// `made`, `memory`, `disk` (the cache), or `duplicate` (of another line of the list).
+    var origin: String?
+    var facts: Facts?
+
+    init(_ entry: Entry, key: String) {
+        line = entry.line
+        id = entry.id
+        url = entry.url
+        self.key = key
+        code = "ok"
+    }
+
+    init(_ entry: Entry, key: String, _ failure: Failure) {
+        self.init(entry, key: key)
+        code = failure.reason.code
+        self.class = failure.reason.class.rawValue
+        stage = failure.stage.rawValue
+        message = failure.message
+    }
+
+    var isMade: Bool { code == "ok" }
+
+    /// The same result for another line.
+    func repeated(for entry: Entry) -> Record {
+        var copy = self
+        (copy.line, copy.id, copy.url, copy.origin) = (
+            entry.line, entry.id, entry.url, isMade ? "duplicate" : nil
+        )
+        return copy
+    }
+}
+
+enum JSON {
+    /// One line, keys in order. Numbers that JSON can't say become words: a report is never lost over one.
+    static func line(_ value: some Encodable) throws(Failure) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(
+            positiveInfinity: "infinity", negativeInfinity: "-infinity", nan: "nan")
+        do { return Array(try encoder.encode(value)) } catch {
+            throw Failure(.internalError, .store, "cannot write JSON", cause: "\(error)")
+        }
+    }
+
+    static func text(_ value: some Encodable) throws(Failure) -> String {
+        String(decoding: try line(value), as: UTF8.self)
+    }
+
+    static func record(_ bytes: some Collection<UInt8>) -> Record? {
+        try? JSONDecoder().decode(Record.self, from: Data(bytes))  // not a record: the caller decides
+    }
+}

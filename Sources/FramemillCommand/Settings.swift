@@ -1,0 +1,94 @@
+internal import FoundationEssentials
+import Framemill
+
+// From the words of the command line to the values of the library. Every refusal says what would be right.
+
+extension Recipe {
+    init(_ arguments: Arguments, format fallback: OutputFormat = .jpeg) throws(Failure) {
+        self.init()
+        format = try arguments.choice("format", "jpeg, png or webp") ?? fallback
+        if let box = try arguments.value("size", or: Box.words, Box.init(typed:)) { self.box = box }
+        if let mode: Mode = try arguments.choice("mode", "fit, fill or stretch") { self.mode = mode }
+        enlarge = arguments.has("enlarge")
+        quality = try arguments.whole("quality", 1...100)
+        effort = try arguments.whole("effort", 0...6)
+        if let at = try arguments.value("at", or: Moment.words, Moment.init(typed:)) { self.at = at }
+        if let seek: Seek = try arguments.choice("seek", "keyframe or exact") { self.seek = seek }
+        let right = "a colour as #rrggbb"
+        if let color = try arguments.value("background", or: right, RGB.init(typed:)) { background = color }
+    }
+}
+
+extension Recipe.Moment {
+    static let words = "auto, first, seconds such as 1.5, or a share such as 50%"
+
+    init?(typed text: String) {
+        switch text {
+        case "auto": self = .auto
+        case "first": self = .first
+        case _ where text.hasSuffix("%"):
+            guard let percent = Number.decimal(String(text.dropLast())), percent <= 100 else { return nil }
+            self = .percent(percent)
+        default:
+            guard let seconds = Number.decimal(text), seconds <= 1e9 else { return nil }
+            self = .seconds(seconds)
+        }
+    }
+}
+
+extension Recipe.Box {
+    static let words =
+        "a longest side such as 320, a box such as 320x180, or 0 for the source's own size (most: 16384)"
+
+    init?(typed text: String) {
+        let numbers = text.split(separator: "x", omittingEmptySubsequences: false).map {
+            Number.whole(String($0))
+        }
+        switch (numbers.count, numbers.first ?? nil, numbers.last ?? nil) {
+        case (1, 0?, _): self = .native
+        case (1, let side?, _) where (1...16384).contains(side): self = .longestSide(side)
+        case (2, let width?, let height?) where (1...16384).contains(width) && (1...16384).contains(height):
+            self = .size(width: width, height: height)
+        default: return nil
+        }
+    }
+}
+
+extension Recipe.RGB {
+    init?(typed text: String) {
+        let digits = text.hasPrefix("#") ? text.dropFirst() : text[...]
+        guard digits.count == 6, digits.allSatisfy(\.isHexDigit), let value = UInt32(digits, radix: 16) else {
+            return nil
+        }
+        self.init(
+            red: UInt8(value >> 16), green: UInt8(value >> 8 & 0xFF), blue: UInt8(value & 0xFF))
+    }
+}
+
+extension Configuration {
+    /// The command line may read local files; the network guard stays on but for `--allow-net`.
+    init(_ arguments: Arguments) throws(Failure) {
+        self.init()
+        allowFiles = true
+        allowNet = arguments.all("allow-net")
+        if let jobs = try arguments.whole("jobs", 1...4096) { self.jobs = jobs }
+        if let perHost = try arguments.whole("per-host", 1...1024) { self.perHost = perHost }
+        let deadline = try arguments.value("deadline", or: "seconds, more than 0 and at most 86400") { text in
+            Number.decimal(text).flatMap { $0 > 0 && $0 <= 86400 ? $0 : nil }
+        }
+        if let deadline { limits.deadline = .seconds(deadline) }
+        switch arguments.text("cache") {
+        case "none": cacheDirectory = nil
+        case "": throw Arguments.usage("--cache wants a directory, or none")
+        case let typed: cacheDirectory = typed ?? Self.usualCache
+        }
+    }
+
+    /// Where the XDG base directory rules put it: "$XDG_CACHE_HOME ... should be an absolute path", else
+    /// `~/.cache`.
+    private static var usualCache: String? {
+        let environment = ProcessInfo.processInfo.environment
+        if let base = environment["XDG_CACHE_HOME"], base.hasPrefix("/") { return base + "/framemill" }
+        return environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 + "/.cache/framemill" : nil }
+    }
+}

@@ -1,0 +1,164 @@
+internal import FoundationEssentials
+import Framemill
+import FramemillImaging
+
+/// `framemill cover` and `framemill probe`: one URL, one answer.
+enum Single {
+    static func cover(_ arguments: Arguments, _ signals: Signals) async throws(Failure) -> ExitCode {
+        let url = try arguments.only("URL")
+        guard let output = arguments.text("output"), !output.isEmpty else {
+            throw Arguments.usage("where should the cover go? -o FILE, or -o - for standard output")
+        }
+        let printsJSON = arguments.has("json")
+        if output == "-", printsJSON {
+            throw Arguments.usage("--json and -o - both want standard output; write the cover to a file")
+        }
+        let recipe = try Recipe(arguments, format: try format(of: output, arguments))
+        if output != "-" { try check(output) }
+        let mill = try Framemill(try Configuration(arguments), renderer: Imaging())
+        let answer = await signals.cancelling { () async -> Result<Artifact, Failure> in
+            do throws(Failure) {
+                return .success(try await mill.cover(for: Request(url, recipe: recipe)))
+            } catch {
+                return .failure(error)
+            }
+        }
+        await mill.close()
+        do throws(Failure) {
+            var artifact = try answer.get()
+            artifact.facts.byteCount = artifact.bytes.count
+            if output == "-" {
+                try OpenFile(borrowing: 1).write(artifact.bytes)
+            } else {
+                try OutputFolder.write(artifact.bytes, to: output)
+            }
+            if printsJSON {
+                Output.result(try JSON.text(Answer(url, artifact.facts, artifact.origin, output)))
+            }
+            if !printsJSON, !arguments.has("quiet") {
+                Output.note(
+                    Output.tame(
+                        "\(output): \(GalleryPage.summary(artifact.facts)) (\(artifact.origin.rawValue))"))
+            }
+            return .allMade
+        } catch {
+            return try failed(error, url, printsJSON, signals)
+        }
+    }
+
+    static func probe(_ arguments: Arguments, _ signals: Signals) async throws(Failure) -> ExitCode {
+        let url = try arguments.only("URL")
+        let printsJSON = arguments.has("json")
+        var configuration = try Configuration(arguments)
+        configuration.cacheDirectory = nil
+        let mill = try Framemill(configuration, renderer: Imaging())
+        let answer = await signals.cancelling { () async -> Result<Facts, Failure> in
+            do throws(Failure) { return .success(try await mill.probe(Request(url))) } catch {
+                return .failure(error)
+            }
+        }
+        await mill.close()
+        do throws(Failure) {
+            let facts = try answer.get()
+            Output.result(printsJSON ? try JSON.text(Answer(url, facts, nil, nil)) : try table(facts))
+            return .allMade
+        } catch {
+            return try failed(error, url, printsJSON, signals)
+        }
+    }
+
+    private static func failed(
+        _ failure: Failure, _ url: String, _ printsJSON: Bool, _ signals: Signals
+    ) throws(Failure) -> ExitCode {
+        if printsJSON { Output.result(try JSON.text(Refusal(url, failure))) }
+        Output.note(Output.tame("framemill: \(failure)"))
+        return signals.isRaised ? .interrupted : ExitCode(failure)
+    }
+
+    /// The extension of the output file says what to write, unless `--format` does.
+    private static func format(of output: String, _ arguments: Arguments) throws(Failure)
+        -> Recipe.OutputFormat
+    {
+        if output == "-" || arguments.has("format") { return .jpeg }
+        let name = output.split(separator: "/").last ?? ""
+        switch name.lastIndex(of: ".").map({ name[$0...].lowercased() }) {
+        case ".jpg", ".jpeg": return .jpeg
+        case ".png": return .png
+        case ".webp": return .webp
+        default:
+            throw Arguments.usage(
+                "\(output) does not say a format; add .jpg, .png or .webp, or give --format")
+        }
+    }
+
+    /// An output that can't be written is told before anything is fetched.
+    private static func check(_ output: String) throws(Failure) {
+        if FileStatus(path: output)?.isDirectory == true {
+            throw Arguments.usage("-o \(output) is a directory; name a file in it")
+        }
+        let parent = output.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(
+            separator: "/")
+        let folder = !output.contains("/") ? "." : parent.isEmpty ? "/" : parent
+        guard FileStatus(path: folder)?.isDirectory == true else {
+            throw Arguments.usage("-o \(output) cannot be written: there is no directory \(folder)")
+        }
+        guard OutputFolder.isWritable(folder) else {
+            throw Arguments.usage("-o \(output) cannot be written: no permission in \(folder)")
+        }
+    }
+
+    /// One fact a line, for a person.
+    private static func table(_ facts: Facts) throws(Failure) -> String {
+        var text = try JSON.text(facts)
+        do {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
+            text = String(decoding: try encoder.encode(facts), as: UTF8.self)
+        } catch {
+            return text
+        }
+        let lines = text.split(separator: "\n").dropFirst().dropLast()
+        return lines.map { line in
+            let bare = line.trimming { $0 == " " || $0 == "," }
+            return Output.tame(String(bare.filter { $0 != "\"" }))
+        }.joined(separator: "\n")
+    }
+}
+
+/// The facts, and beside them what happened to them.
+private struct Answer: Encodable {
+    private enum CodingKeys: String, CodingKey { case code, url, origin, file }
+    private let url: String
+    private let facts: Facts
+    private let origin: Artifact.Origin?
+    private let file: String?
+
+    init(_ url: String, _ facts: Facts, _ origin: Artifact.Origin?, _ file: String?) {
+        (self.url, self.facts, self.origin, self.file) = (url, facts, origin, file)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try facts.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode("ok", forKey: .code)
+        try container.encode(url, forKey: .url)
+        try container.encodeIfPresent(origin, forKey: .origin)
+        try container.encodeIfPresent(file, forKey: .file)
+    }
+}
+
+private struct Refusal: Encodable {
+    var url: String
+    var code: String
+    var `class`: String
+    var stage: String
+    var message: String
+
+    init(_ url: String, _ failure: Failure) {
+        self.url = url
+        code = failure.reason.code
+        self.class = failure.reason.class.rawValue
+        stage = failure.stage.rawValue
+        message = failure.message
+    }
+}

@@ -1,0 +1,118 @@
+import FramemillMedia
+
+/// One option of a command. The parser and the help read the same table, so neither can know more than the
+/// other.
+struct Option: Sendable {
+    var name: String
+    var short: Character?
+    /// What the value looks like; `nil` for a switch.
+    var value: String?
+    var help: String
+    var preset: String?
+    var repeats = false
+
+    /// A switch.
+    init(_ name: String, short: Character? = nil, _ help: String) {
+        self.name = name
+        self.short = short
+        self.help = help
+    }
+
+    init(
+        _ name: String, _ value: String, short: Character? = nil, _ help: String,
+        preset: String? = nil,
+        repeats: Bool = false
+    ) {
+        self.name = name
+        self.short = short
+        self.value = value
+        self.help = help
+        self.preset = preset
+        self.repeats = repeats
+    }
+}
+
+/// One command: its arguments, its options and the text of its help.
+struct Verb: Sendable {
+    var name: String
+    var argument: String
+    var summary: String
+    var options: [Option]
+    var notes: String
+
+    static let all = [batch, cover, probe]
+
+    static let batch = Verb(
+        name: "batch", argument: "LIST|-", summary: "covers for every line of a list (- is standard input)",
+        options: [
+            Option("out", "DIR", "where the covers go", preset: "covers")
+        ] + recipe + [
+            Option("jobs", "N", "pictures worked on at once", preset: "16 per core"),
+            Option("per-host", "N", "transfers to one host at once", preset: "6"),
+        ] + access + [
+            Option("manifest", "FILE", "the report: one JSON line per input", preset: "DIR/manifest.jsonl"),
+            Option("gallery", "FILE", "one HTML page with every cover in it"),
+            Option("retry-failed", "run the lines again that failed before"),
+            Option("json", "print the summary as JSON on standard output"),
+            Option("quiet", "no progress and no summary on standard error"),
+        ],
+        notes: """
+            LIST has one URL or local path per line, or a JSON object with "url" and, if wanted,
+            "mirrors", "at" and "id". Blank lines and lines that start with # are skipped.
+
+            Run the same command again after a stop or a kill: it does only what the manifest does not
+            have. Equal URLs are made once and reported for each line. Files are named after the URL and a
+            hash of URL and recipe, so that names never collide. In the manifest "file" is the name inside
+            DIR, "code" is "ok" or the reason of the failure, "class" says whether trying again later can
+            help (transient) or not (permanent).
+
+            Exit codes: 0 all made, 1 some failed, 2 usage (nothing is run), 3 none made, 70 our own fault,
+            130 interrupted (the report is written for what is done).
+            """
+    )
+
+    static let cover = Verb(
+        name: "cover", argument: "URL", summary: "one cover for one URL or local file",
+        options: [
+            Option("output", "FILE", short: "o", "where the cover goes; - is standard output")
+        ] + recipe + access + [
+            Option("json", "print the facts as JSON on standard output"),
+            Option("quiet", "nothing on standard error unless it fails"),
+        ],
+        notes: """
+            Without --format the extension of FILE decides: .jpg, .jpeg, .png or .webp.
+
+            Exit codes: 0 made, 2 usage, 3 not made, 70 our own fault, 130 interrupted.
+            """
+    )
+
+    static let probe = Verb(
+        name: "probe", argument: "URL", summary: "the facts of one URL or local file",
+        options: access.filter { $0.name != "cache" } + [
+            Option("json", "print the facts as JSON")
+        ],
+        notes: "Exit codes: 0 read, 2 usage, 3 not read, 70 our own fault, 130 interrupted."
+    )
+
+    private static let recipe = [
+        Option("size", "N|WxH|0", "longest side, or a box; 0 is the source's own size", preset: "320"),
+        Option("mode", "fit|fill|stretch", "how the picture meets the box", preset: "fit"),
+        Option("enlarge", "make small pictures larger to meet the box"),
+        Option("format", "jpeg|png|webp", "what to write", preset: "jpeg"),
+        Option("quality", "1-100", "of JPEG and WebP", preset: "jpeg 80, webp 75"),
+        Option("effort", "0-6", "0 is fast, 6 is small", preset: "the format's own"),
+        Option("background", "#rrggbb", "under transparent pixels in JPEG", preset: "#ffffff"),
+        Option("at", "auto|first|SECONDS|N%", "which frame; auto skips blank openings", preset: "auto"),
+        Option(
+            "seek", "keyframe|exact", "the key frame before that moment, or the frame itself",
+            preset: "keyframe"),
+    ]
+
+    private static let access = [
+        Option("cache", "DIR|none", "where finished covers are kept", preset: "$XDG_CACHE_HOME/framemill"),
+        Option("deadline", "SECONDS", "the most that one picture may take", preset: "20"),
+        Option(
+            "allow-net", "CIDR", "dial this network although it is private (127.0.0.1/32)", preset: "none",
+            repeats: true),
+    ]
+}
