@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Everything that has to hold, in one command: Tests/run.sh
+# Installs what is missing, goes on after a failure where that makes sense, and ends with a summary and a status.
+set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../docker/prepare.sh" build test demo || exit 1
+cd "$root" || exit 1
+
+passed=0
+failed=()
+
+# step WORDS COMMAND... runs one step and remembers how it ended.
+step() {
+    local name=$1 start=$SECONDS
+    shift
+    echo
+    echo "== $name"
+    if "$@"; then
+        passed=$((passed + 1))
+        echo "== $name: good, $((SECONDS - start)) s"
+    else
+        failed+=("$name")
+        echo "== $name: FAILED, $((SECONDS - start)) s"
+        return 1
+    fi
+}
+
+lint() { swift format lint --strict --recursive Sources Tests Package.swift samples/library-call; }
+
+engine_without_races() {
+    swift test --sanitize thread --scratch-path .build/thread --filter FramemillEngineTests
+}
+
+library_call() {
+    local out
+    out=$(cd samples && swift run --package-path library-call --scratch-path ../.build/library-call \
+        library-call media/clip.mp4 media/rotated.mov media/song.mp3 media/picture.png media/gone.png) || return 1
+    echo "$out"
+    # In order of completion, so sorted before they are compared.
+    diff - <(sort <<<"$out") <<'LINES'
+failed media/gone.png not_found
+made media/clip.mp4 h264 640x360 0:02 -> jpeg 320x180
+made media/picture.png png 400x300 still -> jpeg 320x240
+made media/rotated.mov h264 360x640 0:01 -> jpeg 180x320
+made media/song.mp3 mjpeg 300x300 0:02 -> jpeg 300x300
+one h264 640x360 0:02 -> webp 160x160
+LINES
+}
+
+summary() {
+    echo
+    for name in "${failed[@]}"; do echo "failed: $name"; done
+    echo "$SECONDS seconds"
+    echo "$passed passed, ${#failed[@]} failed"
+    [ ${#failed[@]} -eq 0 ]
+    exit
+}
+
+step "the sources are formatted" lint
+step "everything builds" swift build --build-tests || summary
+step "the tests" swift test
+step "the engine under the thread sanitizer" engine_without_races
+step "the demo" samples/demo.sh
+step "the demo once more" samples/demo.sh
+step "the runtime packages are enough" Tests/runtime-packages.sh
+step "the library call" library_call
+summary
