@@ -15,7 +15,7 @@ public final class Lane<Context: ~Copyable>: Sendable {
 
     private struct Backlog {
         /// One queue per priority; within one, first come first served.
-        var jobs: [[(number: Int, job: Job)]] = Array(repeating: [], count: Priority.allCases.count)
+        var jobs: [[(number: Int, job: Job?)]] = Array(repeating: [], count: Priority.allCases.count)
         var heads: [Int] = Array(repeating: 0, count: Priority.allCases.count)
         var submitted = 0
         var started = 0
@@ -34,6 +34,8 @@ public final class Lane<Context: ~Copyable>: Sendable {
             guard let pick else { return nil }
             started += 1
             let job = jobs[pick][heads[pick]].job
+            // What the job holds must not live on until the queue is compacted.
+            jobs[pick][heads[pick]].job = nil
             heads[pick] += 1
             // Compacts once half is used, so that taking stays O(1) and a long backlog is freed.
             if heads[pick] > 64, heads[pick] * 2 > jobs[pick].count {
