@@ -47,7 +47,7 @@ let package = Package(
         ),
         .target(
             name: "TestSupport", dependencies: ["FramemillMedia", "FramemillEngine"],
-            path: "Tests/TestSupport", swiftSettings: strict,
+            path: "Tests/TestSupport", exclude: ["server.py"], swiftSettings: strict,
         ),
         tests("FramemillMediaTests", ["FramemillMedia"]),
         tests("FramemillEngineTests", ["FramemillEngine", "FramemillMedia"]),

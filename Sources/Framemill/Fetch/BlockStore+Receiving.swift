@@ -1,0 +1,144 @@
+internal import FramemillMedia
+internal import Synchronization
+
+/// The network thread's side.
+extension BlockStore: TransferSink {
+    func begin(_ number: Int, _ head: ResponseHead, from location: Location.Web) -> Failure? {
+        let failure = state.withLock { state -> Failure? in
+            guard let active = state.active[number] else { return nil }
+            if state.isOpen { return Self.problem(head, active, name(state), state) }
+            state.location = location
+            return accept(head, number, &state)
+        }
+        return failure
+    }
+
+    func receive(_ number: Int, _ bytes: UnsafeRawBufferPointer) -> Flow {
+        let flow = state.withLock { state -> Flow in
+            guard let active = state.active[number], state.failure == nil else { return .enough }
+            if active.position - active.consumed >= Self.ahead {
+                state.active[number]!.isPaused = true
+                return .pause
+            }
+            do throws(Failure) {
+                return try unsafe keep(bytes, number, active, &state)
+            } catch {
+                state.failure = error
+                return .enough
+            }
+        }
+        if flow != .pause { tell() }
+        return flow
+    }
+
+    func end(_ number: Int, _ failure: Failure?) {
+        state.withLock { state in
+            guard let active = state.active.removeValue(forKey: number) else { return }
+            if state.spool != nil, failure == nil, state.failure == nil, state.bytes < limits.sourceBytes {
+                state.spool!.isWhole = true
+                state.total = state.spool!.byteCount
+            }
+            // What broke off after some bytes is asked for again from there; without any, there is no use.
+            let gaveSome = state.spool == nil && active.position > active.range.lowerBound
+            if let failure, state.failure == nil, !gaveSome || !failure.isBreak { state.failure = failure }
+            if failure == nil, state.total == nil, active.position < active.range.upperBound {
+                state.total = active.position
+            }
+            if state.total == 0, state.failure == nil {
+                state.failure = Failure(.empty, .fetch, "\(name(state)) is empty (0 bytes)")
+            }
+            state.isOpen = true
+        }
+        tell()
+    }
+
+    /// The first answer decides how this source is read.
+    private func accept(_ head: ResponseHead, _ number: Int, _ state: inout State) -> Failure? {
+        state.version = head.version
+        switch head.status {
+        case 206:
+            guard let content = head.contentRange, content.range.lowerBound == 0 else {
+                return Self.wrongRange(head, 0, name(state))
+            }
+            state.total = content.total
+            state.validator = head.strongValidator
+            state.active[number]!.range = content.range
+            state.windowEnd = content.range.upperBound
+            return nil
+        case 416:
+            // Not even the first byte is there.
+            state.total = 0
+            return nil
+        default:
+            state.total = head.status == 204 ? 0 : head.length
+            state.active[number]!.range = 0..<Int64.max
+            do throws(Failure) {
+                state.spool = try Spool()
+                return nil
+            } catch {
+                return error
+            }
+        }
+    }
+
+    /// Whether a later answer belongs to the same bytes and to what was asked.
+    private static func problem(
+        _ head: ResponseHead, _ active: Active, _ name: String, _ state: borrowing State
+    ) -> Failure? {
+        func changed(_ how: String) -> Failure {
+            Failure(.sourceChanged, .fetch, "\(name) changed while it was read: \(how)")
+        }
+        switch head.status {
+        case 206:
+            guard let content = head.contentRange, content.range.lowerBound == active.range.lowerBound,
+                content.range.upperBound <= active.range.upperBound
+            else { return wrongRange(head, active.range.lowerBound, name) }
+            if let old = state.total, let new = content.total, old != new {
+                return changed("\(old) bytes before, \(new) now")
+            }
+            if let old = state.version, let new = head.version, old != new {
+                return changed("it is another version")
+            }
+            return nil
+        case 416:
+            // Past the end of a source whose length nobody had told.
+            return state.total == nil ? nil : changed("byte \(active.range.lowerBound) is no longer there")
+        default:
+            return changed("a request for a range got the whole")
+        }
+    }
+
+    private static func wrongRange(_ head: ResponseHead, _ offset: Int64, _ name: String) -> Failure {
+        Failure(
+            .badResponse, .fetch,
+            "\(name) answered 206 with a range that was not asked for (from byte \(offset))",
+            cause: "Content-Range: \(head["content-range"] ?? "missing")")
+    }
+
+    private func keep(
+        _ bytes: UnsafeRawBufferPointer, _ number: Int, _ active: Active, _ state: inout State
+    ) throws(Failure) -> Flow {
+        let count = Int64(bytes.count)
+        let left = limits.sourceBytes - state.bytes
+        if state.spool != nil {
+            // Up to the cap; what lies past it is `noRange` for whoever asks.
+            let part = unsafe UnsafeRawBufferPointer(rebasing: bytes[..<Int(min(count, left))])
+            try unsafe state.spool!.append(part)
+            state.bytes += Int64(part.count)
+        } else {
+            guard count <= left else { throw overBudget(state.bytes + count, state) }
+            let wanted = Int(min(count, active.range.upperBound - active.position))
+            // A copy of the front of the buffer.
+            state.extents.insert(unsafe Array(bytes[..<wanted]), at: active.position)
+            state.bytes += count
+        }
+        state.active[number]!.position += min(count, left)
+        if state.spool != nil, state.spool!.byteCount >= Self.smallestWindow { state.isOpen = true }
+        return count < left || state.spool == nil ? .taken : .enough
+    }
+}
+
+extension Failure {
+    /// A connection that broke, as opposed to an answer that was no.
+    fileprivate var isBreak: Bool { reason == .badResponse || reason == .unreachable }
+}

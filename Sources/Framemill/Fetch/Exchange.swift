@@ -1,0 +1,285 @@
+// A class and not a `~Copyable` struct, because curl keeps its address for the callbacks. It is born, used
+// and dead on the network thread.
+
+internal import CCurl
+internal import FramemillMedia
+internal import Glibc
+
+/// One transfer's easy handle with its callbacks, over all its redirects.
+///
+/// Safe: what it points to is its own from `init` to `deinit`.
+@safe final class Exchange {
+    enum Outcome {
+        /// Redirected: to be added anew.
+        case again
+        case done(Failure?)
+    }
+
+    let transfer: Transfer
+    let handle: UnsafeMutableRawPointer
+    private var headers: UnsafeMutablePointer<curl_slist>?
+    private let errorText: UnsafeMutablePointer<CChar>
+    private let addressGuard: AddressGuard
+    private var location: Location.Web
+    private var hops = 0
+    private var head = ResponseHead()
+    /// What ends this transfer, found in a callback, where curl knows only "write error".
+    private var failure: Failure?
+    private var isEnough = false
+    private var discarded = 0
+    private var dialled = 0
+    private var refusedAddress: String?
+
+    /// Bodies of redirects and errors are read up to here, so that the connection can be used again.
+    private static let discardLimit = 16 << 10
+
+    init?(_ transfer: Transfer, userAgent: String, guard addressGuard: AddressGuard) {
+        // Freed in `deinit`, as are the buffer and the list below.
+        guard let handle = unsafe curl_easy_init() else { return nil }
+        unsafe self.handle = handle
+        unsafe errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        unsafe errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        self.transfer = transfer
+        self.addressGuard = addressGuard
+        location = transfer.location
+        guard setUp(userAgent: userAgent), point(to: transfer.location) else { return nil }
+    }
+
+    deinit {
+        // The handle is in no multi handle any more (`Switchboard.end`), so nothing calls back.
+        unsafe curl_easy_cleanup(handle)
+        unsafe curl_slist_free_all(headers)
+        unsafe errorText.deallocate()
+    }
+
+    var key: UInt { unsafe UInt(bitPattern: handle) }
+
+    var connectionsMade: Int {
+        var count = 0
+        // The option yields a long.
+        _ = unsafe framemill_getinfo_long(handle, CURLINFO_NUM_CONNECTS, &count)
+        return count
+    }
+
+    var overdue: Failure {
+        let state = head.isComplete ? "its body was still coming" : "no answer had come"
+        return Failure(
+            .timeout, .fetch, "the deadline passed while fetching \(name): \(state) (Limits.deadline)")
+    }
+
+    func resume() { _ = unsafe curl_easy_pause(handle, CURLPAUSE_CONT) }
+
+    /// What the end of curl's work means. `again` leaves the handle set up for the next hop.
+    func outcome(_ code: CURLcode) -> Outcome {
+        if let failure { return .done(failure) }
+        if isEnough { return .done(nil) }
+        guard head.isComplete, head.isRedirect else {
+            return .done(code == CURLE_OK ? nil : problem(code))
+        }
+        do throws(Failure) {
+            try follow()
+            return .again
+        } catch {
+            return .done(error)
+        }
+    }
+
+    private var name: String { Location.http(location).displayName }
+
+    private func follow() throws(Failure) {
+        hops += 1
+        guard hops <= transfer.limits.redirects else {
+            let start = Location.http(transfer.location).displayName
+            throw Failure(
+                .tooManyRedirects, .fetch,
+                "\(start) redirects more than \(transfer.limits.redirects) times (Limits.redirects)")
+        }
+        let next: Location
+        do throws(Failure) {
+            next = try location.following(head["location"] ?? "")
+        } catch {
+            // The origin wrote it, not the caller; but a target that is refused stays refused.
+            let reason: Failure.Reason = error.reason == .badURL ? .badResponse : error.reason
+            throw Failure(
+                reason, .fetch, "\(name) redirects to an address that can't be followed", cause: error.message
+            )
+        }
+        guard case .http(let web) = next else { return }
+        location = web
+        head = ResponseHead()
+        discarded = 0
+        dialled = 0
+        refusedAddress = nil
+        guard point(to: web) else { throw Failure(.outOfMemory, .fetch, "libcurl has no memory for a URL") }
+    }
+
+    private func problem(_ code: CURLcode) -> Failure {
+        if dialled == 0, let refusedAddress {
+            return Failure(
+                .blockedAddress, .fetch,
+                "\(location.host) is at \(refusedAddress), which is not a public address "
+                    + "(Configuration.allowNet, --allow-net \(refusedAddress))")
+        }
+        // curl ends its text with a zero inside the buffer, which is zeroed at the start.
+        let words = unsafe String(cString: errorText)
+        let text = unsafe words.isEmpty ? String(cString: curl_easy_strerror(code)) : words
+        return Self.failure(code, text, name, transfer.limits)
+    }
+}
+
+// MARK: - Setting up
+
+extension Exchange {
+    private func setUp(userAgent: String) -> Bool {
+        var lines = [
+            "Range: bytes=\(transfer.range.lowerBound)-\(transfer.range.upperBound - 1)",
+            "Accept-Encoding: identity",
+        ]
+        if let validator = transfer.validator { lines.append("If-Range: \(validator)") }
+        for line in lines {
+            // The list copies the text; on failure it stays as it was and `deinit` frees it.
+            guard let longer = unsafe curl_slist_append(headers, line) else { return false }
+            unsafe headers = longer
+        }
+        let limits = transfer.limits
+        let numbers: [(CURLoption, Int)] = [
+            (CURLOPT_NOSIGNAL, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_PATH_AS_IS, 1),
+            (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS)), (CURLOPT_BUFFERSIZE, 64 << 10),
+            (CURLOPT_CONNECTTIMEOUT, max(1, limits.connectSeconds)),
+            (CURLOPT_LOW_SPEED_LIMIT, max(1, limits.slowBytesPerSecond)),
+            (CURLOPT_LOW_SPEED_TIME, max(1, limits.slowSeconds)),
+            // Without it, giving up on a name whose server is silent would wait for the resolver's thread.
+            (CURLOPT_QUICK_EXIT, 1),
+        ]
+        // Proxies of the environment would make the guard void.
+        let texts = [
+            (CURLOPT_PROTOCOLS_STR, "http,https"), (CURLOPT_PROXY, ""), (CURLOPT_NOPROXY, "*"),
+            (CURLOPT_USERAGENT, userAgent),
+        ]
+        // Each option gets the type that its manual names; curl copies texts, and `self` outlives the handle.
+        let me = unsafe Unmanaged.passUnretained(self).toOpaque()
+        let done = unsafe [
+            framemill_setopt_pointer(handle, CURLOPT_HTTPHEADER, headers),
+            framemill_setopt_pointer(handle, CURLOPT_ERRORBUFFER, errorText),
+            framemill_setopt_pointer(handle, CURLOPT_WRITEDATA, me),
+            framemill_setopt_pointer(handle, CURLOPT_HEADERDATA, me),
+            framemill_setopt_pointer(handle, CURLOPT_OPENSOCKETDATA, me),
+            framemill_setopt_write(handle, CURLOPT_WRITEFUNCTION, onBody),
+            framemill_setopt_write(handle, CURLOPT_HEADERFUNCTION, onHeader),
+            framemill_setopt_opensocket(handle, onSocket),
+        ]
+        return done.allSatisfy { $0 == CURLE_OK }
+            && numbers.allSatisfy { unsafe framemill_setopt_long(handle, $0.0, $0.1) == CURLE_OK }
+            && texts.allSatisfy { unsafe framemill_setopt_pointer(handle, $0.0, $0.1) == CURLE_OK }
+    }
+
+    /// curl gets the origin as its URL and the target apart, so that it parses nothing of the path.
+    private func point(to web: Location.Web) -> Bool {
+        unsafe framemill_setopt_pointer(handle, CURLOPT_URL, web.origin + "/") == CURLE_OK
+            && framemill_setopt_pointer(handle, CURLOPT_REQUEST_TARGET, web.target) == CURLE_OK
+    }
+}
+
+// MARK: - Callbacks
+
+extension Exchange {
+    fileprivate func take(header line: String) -> Bool {
+        guard !head.isComplete else { return true }
+        head.take(line)
+        guard head.isComplete, !head.isRedirect else { return true }
+        failure = head.failure(at: name)
+        if failure == nil { failure = transfer.sink.begin(transfer.number, head, from: location) }
+        // An error's small body may still come; one of ours ends it here.
+        if let reason = failure?.reason, case .http = reason { return true }
+        return failure == nil
+    }
+
+    fileprivate func take(body bytes: UnsafeRawBufferPointer) -> Int {
+        if failure != nil || head.isRedirect || head.status == 416 {
+            discarded += bytes.count
+            return discarded <= Self.discardLimit ? bytes.count : -1
+        }
+        switch unsafe transfer.sink.receive(transfer.number, bytes) {
+        case .taken: return bytes.count
+        case .pause: return Int(CURL_WRITEFUNC_PAUSE)
+        case .enough:
+            isEnough = true
+            return -1
+        }
+    }
+
+    fileprivate func openSocket(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
+        // The socket address at the end is followed by room for a sockaddr_storage; `addrlen` says how much
+        // is used.
+        let start = unsafe UnsafeRawPointer(address) + MemoryLayout<curl_sockaddr>.offset(of: \.addr)!
+        let bytes = unsafe AddressGuard.bytes(
+            of: UnsafeRawBufferPointer(start: start, count: Int(address.pointee.addrlen)))
+        guard let bytes, addressGuard.allows(bytes) else {
+            refusedAddress = bytes.map(AddressGuard.text) ?? "an address of unknown kind"
+            return -1
+        }
+        dialled += 1
+        let wanted = unsafe address.pointee
+        return socket(wanted.family, wanted.socktype | Int32(SOCK_CLOEXEC.rawValue), wanted.protocol)
+    }
+}
+
+// curl passes back the pointer of `setUp`, whose object lives as long as the handle.
+private func exchange(_ context: UnsafeMutableRawPointer?) -> Exchange? {
+    unsafe context.map { unsafe Unmanaged<Exchange>.fromOpaque($0).takeUnretainedValue() }
+}
+
+private let onBody: framemill_write_function = { bytes, size, count, context in
+    guard let exchange = unsafe exchange(context) else { return 0 }
+    // curl says: `size` is always 1, and `count` bytes are there.
+    return unsafe exchange.take(body: UnsafeRawBufferPointer(start: bytes, count: size * count))
+}
+
+private let onHeader: framemill_write_function = { bytes, size, count, context in
+    guard let exchange = unsafe exchange(context) else { return 0 }
+    // As above; the text is copied.
+    let line = unsafe String(
+        decoding: UnsafeRawBufferPointer(start: bytes, count: size * count), as: UTF8.self)
+    return exchange.take(header: line) ? size * count : 0
+}
+
+private let onSocket: curl_opensocket_callback = { context, _, address in
+    guard let exchange = unsafe exchange(context), let address = unsafe address else { return -1 }
+    return unsafe exchange.openSocket(address)
+}
+
+// MARK: - Codes
+
+extension Exchange {
+    /// curl's numbers become reasons here and nowhere else.
+    private static func failure(_ code: CURLcode, _ words: String, _ name: String, _ limits: Limits)
+        -> Failure
+    {
+        let cause = "curl \(code.rawValue): \(words)"
+        func make(_ reason: Failure.Reason, _ message: String) -> Failure {
+            Failure(reason, .fetch, message, cause: cause)
+        }
+        switch code {
+        case CURLE_COULDNT_RESOLVE_HOST: return make(.dns, "the host of \(name) has no address")
+        case CURLE_COULDNT_CONNECT, CURLE_SEND_ERROR, CURLE_RECV_ERROR:
+            return make(.unreachable, "the connection to \(name) failed")
+        case CURLE_OPERATION_TIMEDOUT where words.hasPrefix("Operation too slow"):
+            return make(
+                .tooSlow,
+                "\(name) sent less than \(limits.slowBytesPerSecond) bytes a second "
+                    + "for \(limits.slowSeconds) s (Limits.slowBytesPerSecond, Limits.slowSeconds)")
+        case CURLE_OPERATION_TIMEDOUT:
+            return make(
+                .timeout, "no connection to \(name) in \(limits.connectSeconds) s (Limits.connectSeconds)")
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
+            CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+            CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT:
+            return make(.tls, "no secure connection to \(name)")
+        case CURLE_OUT_OF_MEMORY: return make(.outOfMemory, "libcurl has no memory for \(name)")
+        case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
+            return make(.badURL, "libcurl can't read \(name)")
+        case CURLE_FAILED_INIT: return make(.internalError, "libcurl could not start on \(name)")
+        default: return make(.badResponse, "\(name) answered badly")
+        }
+    }
+}

@@ -1,0 +1,57 @@
+internal import FramemillEngine
+internal import FramemillMedia
+
+/// The one door to bytes: opens `http`, `https`, `file:` and plain paths for random access.
+final class Fetcher: Sendable {
+    private let transport: Transport
+    private let allowsFiles: Bool
+    /// Opening a file may wait for a disk, so it has threads of its own.
+    private let files: Lane<Void>
+    /// `fetch.requests`, `fetch.connections`, `fetch.redirects`.
+    let meters: Meters
+
+    /// Fails with `badOption` when `allowNet` holds something that is no network.
+    init(_ configuration: Configuration, meters: Meters = Meters()) throws(Failure) {
+        self.meters = meters
+        allowsFiles = configuration.allowFiles
+        transport = try Transport(
+            perHost: configuration.perHost, userAgent: configuration.userAgent,
+            guard: AddressGuard(allowing: configuration.allowNet), meters: meters)
+        files = Lane("files", width: 2) {}
+    }
+
+    /// Returns once the first bytes are in, so that what comes next seldom waits. No thread waits meanwhile.
+    ///
+    /// Cancelling the task raises `stop`. A source of no bytes fails with `empty`.
+    func open(
+        _ url: String, limits: Limits, stop: Stop, permits: Permits
+    ) async throws(Failure) -> any ByteReader {
+        try stop.check(.fetch)
+        switch try Location(url) {
+        case .http(let web):
+            let store = BlockStore(web, limits: limits, stop: stop, transport: transport)
+            // From here on the reader owns the transfers: dropping it ends them, also when the next line
+            // throws.
+            let reader = BlockReader(store, stop: stop, permits: permits)
+            await withTaskCancellationHandler {
+                await store.open()
+            } onCancel: {
+                stop.raise()
+            }
+            try store.checkOpened()
+            return reader
+        case .file(let path):
+            guard allowsFiles else {
+                throw Failure(
+                    .badURL, .input, "\(path) is a local file, which is not allowed here (allowFiles)")
+            }
+            return try await files.run(stop: stop) { (_, _) throws(Failure) in try FileReader(path: path) }
+        }
+    }
+
+    /// Refuses new work and ends every transfer with `closed`.
+    func close() {
+        transport.close()
+        files.close()
+    }
+}

@@ -1,0 +1,193 @@
+"""An HTTP server with every fault on demand. Prints its port; obeys lines on its standard input; ends with it.
+
+Paths: /MODE/SIZE/ANYTHING, where byte i of a body is (i * 31 + (i >> 8)) % 256, or the file of --root for /file/NAME.
+Commands: "log" prints every request as one JSON line; "wait N TEXT" answers once N lines of the log hold TEXT.
+"""
+import http.server, json, os, re, socketserver, sys, threading, time, urllib.parse
+
+LOG, SEEN, ROOT = [], threading.Condition(), sys.argv[1] if len(sys.argv) > 1 else None
+FIRST = set()
+
+
+def note(line):
+    with SEEN:
+        LOG.append(line)
+        SEEN.notify_all()
+
+
+def pattern(start, end):
+    return bytes((i * 31 + (i >> 8)) & 255 for i in range(start, end))
+
+
+CACHE = {}
+
+
+def body(size):
+    if size not in CACHE:
+        period = pattern(0, 65536)
+        CACHE[size] = (period * (size // 65536 + 1))[:size]
+    return CACHE[size]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def send(self, status, headers, content, length=None):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        if length is None:
+            length = len(content)
+        if length >= 0:
+            self.send_header("Content-Length", str(length))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def until_closed(self):
+        try:
+            while self.rfile.read(1):
+                pass
+        except OSError:
+            pass
+        note("closed " + self.path)
+        self.close_connection = True
+
+    def do_HEAD(self):
+        note(self.requestline)
+        self.send_response(403)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_GET(self):
+        asked = self.headers.get("Range", "")
+        note(" ".join([self.requestline, asked, self.headers.get("If-Range", ""),
+                       "from=%d" % self.client_address[1], "host=" + self.headers.get("Host", "")]))
+        parts = self.path.split("?")[0].split("/")
+        mode, size = parts[1], int(parts[2]) if len(parts) > 2 and parts[2].isdigit() else 0
+        try:
+            getattr(self, "mode_" + mode)(size, asked)
+        except OSError:
+            note("closed " + self.path)
+            self.close_connection = True
+
+    def is_first(self):
+        with SEEN:
+            first = self.path not in FIRST
+            FIRST.add(self.path)
+        return first
+
+    def ranged(self, data, asked, tag='"v1"', shift=0, cut=None, extra=None):
+        match = re.fullmatch(r"bytes=(\d+)-(\d*)", asked)
+        if not match or self.headers.get("If-Range", tag) != tag:
+            return self.send(200, {"ETag": tag}, data)
+        start, end = int(match[1]), min(len(data), int(match[2]) + 1 if match[2] else len(data))
+        if start >= len(data):
+            return self.send(416, {"Content-Range": "bytes */%d" % len(data)}, b"")
+        headers = {"ETag": tag, "Content-Range": "bytes %d-%d/%d" % (start + shift, end - 1 + shift, len(data))}
+        headers.update(extra or {})
+        piece = data[start:end]
+        if cut is not None:
+            self.send(206, headers, piece[:cut], len(piece))
+            self.close_connection = True
+            return
+        self.send(206, headers, piece)
+
+    def mode_ranges(self, size, asked):
+        self.ranged(body(size), asked)
+
+    def mode_packed(self, size, asked):
+        self.ranged(body(size), asked, extra={"Content-Encoding": "gzip"})
+
+    def mode_whole(self, size, asked):
+        self.send(200, {"Accept-Ranges": "bytes"}, body(size))
+
+    def mode_chunked(self, size, asked):
+        self.send(200, {"Transfer-Encoding": "chunked"}, b"", -1)
+        data = body(size)
+        for start in range(0, size, 50000):
+            piece = data[start:start + 50000]
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        self.wfile.write(b"0\r\n\r\n")
+
+    def mode_changed(self, size, asked):
+        self.ranged(body(size), asked, '"v1"' if self.is_first() else '"v2"')
+
+    def mode_shifted(self, size, asked):
+        self.ranged(body(size), asked, shift=10)
+
+    def mode_cut(self, size, asked):
+        later = not asked.startswith("bytes=0-")
+        self.ranged(body(size), asked, cut=30000 if later and self.is_first() else None)
+
+    def mode_status(self, size, asked):
+        self.send(size, {"Retry-After": "7"}, b"no")
+
+    def mode_silent(self, size, asked):
+        self.until_closed()
+
+    def mode_stall(self, size, asked):
+        self.send(206, {"Content-Range": "bytes 0-65535/1000000"}, body(1000), 65536)
+        self.until_closed()
+
+    def mode_halfway(self, size, asked):
+        if asked.startswith("bytes=0-"):
+            return self.ranged(body(size), asked)
+        self.until_closed()
+
+    def mode_drip(self, size, asked):
+        self.send(206, {"Content-Range": "bytes 0-65535/1000000"}, b"", 65536)
+        while True:
+            self.wfile.write(b"x")
+            time.sleep(0.2)
+
+    def mode_endless(self, size, asked):
+        self.send(200, {}, b"", -1)
+        data = body(1 << 20)
+        while True:
+            self.wfile.write(data)
+
+    def mode_loop(self, size, asked):
+        self.send(302, {"Location": self.path + "x"}, b"moved")
+
+    def mode_hop(self, size, asked):
+        # /hop/3/ranges/1000 leads over two more hops to /ranges/1000.
+        rest = self.path.split("/", 3)[3]
+        self.send(302, {"Location": "/hop/%d/%s" % (size - 1, rest) if size > 1 else "/" + rest}, b"moved")
+
+    def mode_to(self, size, asked):
+        target = urllib.parse.unquote(self.path.split("?", 1)[1])
+        self.send(302, {"Location": target}, b"moved")
+
+    def mode_file(self, size, asked):
+        name = urllib.parse.unquote(self.path.split("?")[0][len("/file/"):])
+        path = os.path.join(ROOT, name) if ROOT else None
+        if not path or not os.path.isfile(path):
+            return self.send(404, {}, b"none")
+        with open(path, "rb") as file:
+            self.ranged(file.read(), asked, '"%d"' % os.path.getsize(path))
+
+
+class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+    request_queue_size = 512
+
+    def handle_error(self, *_):
+        pass
+
+
+def obey(line):
+    words = line.rstrip("\n").split(" ", 2)
+    with SEEN:
+        if words[0] == "wait":
+            SEEN.wait_for(lambda: sum(words[2] in entry for entry in LOG) >= int(words[1]))
+        print(json.dumps(LOG), flush=True)
+
+
+server = Server(("127.0.0.1", 0), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+print(server.server_address[1], flush=True)
+for command in sys.stdin:
+    obey(command)
