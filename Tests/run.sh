@@ -56,6 +56,7 @@ summary() {
 }
 
 step "the sources are formatted" lint
+step "the README names what the sources have" Tests/readme.sh
 step "everything builds" swift build --build-tests || summary
 step "the tests" swift test
 step "the engine under the thread sanitizer" engine_without_races
