@@ -22,6 +22,12 @@ public final class InFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable
     /// Keys being computed now.
     public var count: Int { state.withLock { $0.entries.count } }
 
+    /// Who waits for `key` now.
+    public func waiting(for key: Key) -> Int { state.withLock { $0.entries[key]?.waiters.count ?? 0 } }
+
+    /// What is kept of callers that are gone: nothing, once their calls have returned.
+    package var remembered: Int { state.withLock { $0.gone.count } }
+
     /// Joins the computation of `key`, or starts it with `make`.
     public func value(
         for key: Key, _ make: @escaping @Sendable () async throws(Failure) -> Value
@@ -35,6 +41,7 @@ public final class InFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable
         } onCancel: {
             leave(key, ticket)
         }
+        // Cancelled when the answer was already on its way: the handler can't run any more from now on.
         _ = state.withLock { $0.gone.remove(ticket) }
         return try outcome.get()
     }
@@ -51,7 +58,9 @@ public final class InFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable
             }
             let work = Task {
                 let outcome: Result<Value, Failure>
-                do throws(Failure) { outcome = .success(try await make()) } catch { outcome = .failure(error) }
+                do throws(Failure) { outcome = .success(try await make()) } catch {
+                    outcome = .failure(error)
+                }
                 finish(key, ticket, outcome)
             }
             // Under the lock that `finish` takes first, so the entry is there before the work can end.

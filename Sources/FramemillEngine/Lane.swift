@@ -14,35 +14,36 @@ public final class Lane<Context: ~Copyable>: Sendable {
     private typealias Job = @Sendable (inout Context?, @Sendable () throws(Failure) -> Context) -> Void
 
     private struct Backlog {
-        /// One queue per priority; within one, first come first served.
+        /// One queue per priority; within one, first come first served. A job that was taken leaves `nil` behind, so
+        /// that nothing it held lives longer than it.
         var jobs: [[(number: Int, job: Job?)]] = Array(repeating: [], count: Priority.allCases.count)
         var heads: [Int] = Array(repeating: 0, count: Priority.allCases.count)
         var submitted = 0
         var started = 0
         var isClosed = false
 
-        /// A job of lower priority that this many younger jobs have passed is taken next: nobody starves.
-        static var ageingLimit: Int { 64 }
+        var count: Int { jobs.indices.reduce(0) { $0 + jobs[$1].count - heads[$1] } }
 
         mutating func take() -> Job? {
-            var pick: Int?
-            for priority in jobs.indices where heads[priority] < jobs[priority].count {
-                if pick == nil { pick = priority }
-                let waited = submitted - jobs[priority][heads[priority]].number
-                if waited > Self.ageingLimit * priority, priority > pick!, started % 4 == 0 { pick = priority }
-            }
-            guard let pick else { return nil }
+            guard let pick = next() else { return nil }
             started += 1
-            let job = jobs[pick][heads[pick]].job
-            // What the job holds must not live on until the queue is compacted.
-            jobs[pick][heads[pick]].job = nil
+            let job = jobs[pick][heads[pick]].job.take()
             heads[pick] += 1
             // Compacts once half is used, so that taking stays O(1) and a long backlog is freed.
-            if heads[pick] > 64, heads[pick] * 2 > jobs[pick].count {
+            if heads[pick] == jobs[pick].count || heads[pick] > 64 && heads[pick] * 2 > jobs[pick].count {
                 jobs[pick].removeFirst(heads[pick])
                 heads[pick] = 0
             }
             return job
+        }
+
+        /// The highest priority that has a job. But every fourth time a job that has seen more than 64 (prefetch) or
+        /// 128 (backfill) younger ones arrive goes first, the two in turn: nobody starves.
+        private func next() -> Int? {
+            let ready = jobs.indices.filter { heads[$0] < jobs[$0].count }
+            guard started % 4 == 0 else { return ready.first }
+            let aged = ready.filter { $0 > 0 && submitted - jobs[$0][heads[$0]].number > 64 * $0 }
+            return (started % 8 == 0 ? aged.last : aged.first) ?? ready.first
         }
     }
 
@@ -80,16 +81,23 @@ public final class Lane<Context: ~Copyable>: Sendable {
         }
     }
 
-    /// Runs `body` on one of the lane's threads. Cancelling the task raises `stop`; a job still queued then never runs.
+    /// Jobs that no thread has taken yet.
+    public var queued: Int { shared.backlog.withLock { $0.count } }
+
+    /// Runs `body` on one of the lane's threads. Cancelling the task raises `stop`; a job still queued is then answered
+    /// at once and never runs, one that runs is answered when it has ended.
     public func run<Value: Sendable>(
         priority: Priority = .interactive, stop: Stop,
         _ body: @escaping @Sendable (inout Context, Stop) throws(Failure) -> Value
     ) async throws(Failure) -> Value {
+        let caller = Caller<Value>()
         let outcome = await withTaskCancellationHandler {
-            await withCheckedContinuation { (waiter: CheckedContinuation<Result<Value, Failure>, Never>) in
+            await withCheckedContinuation { waiter in
+                guard caller.wait(waiter) else { return waiter.resume(returning: .failure(cancelled)) }
                 let accepted = submit(priority) { context, make in
+                    guard let waiter = caller.claim() else { return }
                     do throws(Failure) {
-                        try stop.check(.input)
+                        try stop.check(.queue)
                         if context == nil { context = try make() }
                         waiter.resume(returning: .success(try body(&context!, stop)))
                     } catch {
@@ -97,11 +105,13 @@ public final class Lane<Context: ~Copyable>: Sendable {
                     }
                 }
                 if !accepted {
-                    waiter.resume(returning: .failure(Failure(.closed, .input, "the lane is closed")))
+                    caller.claim()?.resume(
+                        returning: .failure(Failure(.closed, .queue, "the lane is closed")))
                 }
             }
         } onCancel: {
             stop.raise()
+            caller.claim()?.resume(returning: .failure(cancelled))
         }
         return try outcome.get()
     }
@@ -109,7 +119,7 @@ public final class Lane<Context: ~Copyable>: Sendable {
     private func submit(_ priority: Priority, _ job: @escaping Job) -> Bool {
         let accepted = shared.backlog.withLock { backlog in
             guard !backlog.isClosed else { return false }
-            backlog.jobs[priority.rawValue].append((backlog.submitted, job))
+            backlog.jobs[priority.rawValue].append((number: backlog.submitted, job: job))
             backlog.submitted += 1
             return true
         }
@@ -130,4 +140,31 @@ public final class Lane<Context: ~Copyable>: Sendable {
     public func join() { shared.ended.wait() }
 
     deinit { close() }
+}
+
+private var cancelled: Failure { Failure(.cancelled, .queue, "cancelled by the caller") }
+
+/// Who called `run`: answered once, by the thread that takes the job or by cancellation, whichever comes first.
+private final class Caller<Value: Sendable>: Sendable {
+    typealias Waiter = CheckedContinuation<Result<Value, Failure>, Never>
+    private enum State { case arriving, waiting(Waiter), claimed }
+    private let state = Mutex(State.arriving)
+
+    /// `false` when cancellation came before the caller did.
+    func wait(_ waiter: Waiter) -> Bool {
+        state.withLock { state in
+            guard case .arriving = state else { return false }
+            state = .waiting(waiter)
+            return true
+        }
+    }
+
+    /// The right and the duty to answer; `nil` for all but the first.
+    func claim() -> Waiter? {
+        state.withLock { state in
+            defer { state = .claimed }
+            if case .waiting(let waiter) = state { return waiter }
+            return nil
+        }
+    }
 }
