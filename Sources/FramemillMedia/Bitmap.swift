@@ -17,6 +17,7 @@ public struct Bitmap: Sendable, Equatable {
 
     public init(width: Int, height: Int) {
         self.init(
-            width: width, height: height, pixels: [UInt8](repeating: 0, count: width * height * 4), hasAlpha: true)
+            width: width, height: height, pixels: [UInt8](repeating: 0, count: width * height * 4),
+            hasAlpha: true)
     }
 }

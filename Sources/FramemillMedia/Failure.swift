@@ -15,7 +15,8 @@ public struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
     public var retryAfterSeconds: Int?
 
     public init(
-        _ reason: Reason, _ stage: Stage, _ message: String, cause: String? = nil, retryAfterSeconds: Int? = nil
+        _ reason: Reason, _ stage: Stage, _ message: String, cause: String? = nil,
+        retryAfterSeconds: Int? = nil
     ) {
         self.reason = reason
         self.stage = stage
@@ -45,7 +46,8 @@ public struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
         case noVideoStream, unsupportedCodec, unsupportedFormat, notSupported, encrypted, noDecodableFrame
         // The network.
         case http(Int)
-        case timeout, tooSlow, tooManyRedirects, unreachable, dns, tls, badResponse, sourceChanged, noRange, badURL
+        case timeout, tooSlow, tooManyRedirects, unreachable, dns, tls, badResponse, sourceChanged, noRange,
+            badURL
         case blockedAddress, notFound
         // The machine and the caller.
         case outOfMemory, decoderCrashed, writeFailed, badOption, cancelled, closed, internalError
@@ -59,6 +61,12 @@ public struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
         }
         public var fault: Fault { row.fault }
         public var `class`: Class { row.class }
+
+        /// Whether an HTTP status is likely to pass. 403 is often a bot block or a clock that is off: try again,
+        /// later and seldom.
+        private static func passes(_ status: Int) -> Bool {
+            status >= 500 || [403, 408, 425, 429].contains(status)
+        }
 
         private var row: (code: String, fault: Fault, class: Class) {
             switch self {
@@ -76,9 +84,7 @@ public struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
             case .notSupported: ("not_supported", .source, .permanent)
             case .encrypted: ("encrypted", .source, .permanent)
             case .noDecodableFrame: ("no_decodable_frame", .source, .permanent)
-            // 403 is often a bot block or a clock that is off: try again, later and seldom.
-            case .http(let status):
-                ("http", .source, status >= 500 || [403, 408, 425, 429].contains(status) ? .transient : .permanent)
+            case .http(let status): ("http", .source, Self.passes(status) ? .transient : .permanent)
             case .timeout: ("timeout", .source, .transient)
             case .tooSlow: ("too_slow", .source, .transient)
             case .tooManyRedirects: ("too_many_redirects", .source, .permanent)
