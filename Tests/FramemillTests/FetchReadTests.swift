@@ -49,6 +49,21 @@ import Testing
         #expect(try await bench.read(reader, 0, 400_000) == pattern(0, 400_000))
     }
 
+    @Test(arguments: ["/brief/95000/a.mp4", "/untold/95000/a.mp4"])
+    func asksOnWhereAServerGivesLess(_ path: String) async throws {
+        let bench = try FetchBench()
+        let reader = try await bench.open(path)
+        #expect(try await bench.read(reader, 0, 200_000) == pattern(0, 95_000))
+        #expect(reader.byteCount == 95_000)
+    }
+
+    @Test func asksNotForEverWhereNothingComes() async throws {
+        let bench = try FetchBench()
+        let reader = try await bench.open("/hollow/1000000/a.mp4")
+        #expect(await bench.failure(reader, 500_000, 10)?.reason == .badResponse)
+        #expect(bench.server.log.count == 2)
+    }
+
     /// B39 (b) and (c): a 200 to a ranged GET is the whole from its start, never the range.
     @Test(arguments: ["/whole/5000000/a.mp4", "/chunked/5000000/a.mp4"])
     func spoolsWhereThereAreNoRanges(_ path: String) async throws {

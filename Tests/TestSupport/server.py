@@ -98,6 +98,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def mode_ranges(self, size, asked):
         self.ranged(body(size), asked)
 
+    def mode_brief(self, size, asked):
+        start = int(asked[6:].split("-")[0])
+        self.ranged(body(size), "bytes=%d-%d" % (start, start + 9999))
+
+    def mode_untold(self, size, asked):
+        start = int(asked[6:].split("-")[0])
+        if start >= size:
+            return self.send(416, {}, b"")
+        piece = body(size)[start:start + 10000]
+        self.send(206, {"Content-Range": "bytes %d-%d/*" % (start, start + len(piece) - 1)}, piece)
+
+    def mode_hollow(self, size, asked):
+        if asked.startswith("bytes=0-"):
+            return self.ranged(body(size), asked)
+        self.send(206, {"Content-Range": "bytes %s/%d" % (asked[6:], size)}, b"")
+
     def mode_packed(self, size, asked):
         self.ranged(body(size), asked, extra={"Content-Encoding": "gzip"})
 

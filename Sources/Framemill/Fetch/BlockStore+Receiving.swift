@@ -6,7 +6,11 @@ extension BlockStore: TransferSink {
     func begin(_ number: Int, _ head: ResponseHead, from location: Location.Web) -> Failure? {
         let failure = state.withLock { state -> Failure? in
             guard let active = state.active[number] else { return nil }
-            if state.isOpen { return Self.problem(head, active, name(state), state) }
+            if state.isOpen {
+                // A server may give less than was asked for; the next read asks on from there.
+                if let content = head.contentRange { state.active[number]!.range = content.range }
+                return Self.problem(head, active, name(state), state)
+            }
             state.location = location
             return accept(head, number, &state)
         }
@@ -41,8 +45,8 @@ extension BlockStore: TransferSink {
             // What broke off after some bytes is asked for again from there; without any, there is no use.
             let gaveSome = state.spool == nil && active.position > active.range.lowerBound
             if let failure, state.failure == nil, !gaveSome || !failure.isBreak { state.failure = failure }
-            if failure == nil, state.total == nil, active.position < active.range.upperBound {
-                state.total = active.position
+            if failure == nil, state.failure == nil, active.position < active.range.upperBound {
+                endedShort(active, &state)
             }
             if state.total == 0, state.failure == nil {
                 state.failure = Failure(.empty, .fetch, "\(name(state)) is empty (0 bytes)")
@@ -50,6 +54,17 @@ extension BlockStore: TransferSink {
             state.isOpen = true
         }
         tell()
+    }
+
+    /// Fewer bytes than announced, and yet no error: the end, if nobody told where it is.
+    private func endedShort(_ active: Active, _ state: inout State) {
+        if state.total == nil { state.total = active.position }
+        // Asking again without end would help nobody.
+        guard state.spool == nil, active.position == active.range.lowerBound, active.position < state.total!
+        else { return }
+        state.failure = Failure(
+            .badResponse, .fetch,
+            "\(name(state)) has \(state.total!) bytes, but sent none from byte \(active.position) on")
     }
 
     /// The first answer decides how this source is read.
