@@ -51,7 +51,8 @@ let package = Package(
         ),
         tests("FramemillMediaTests", ["FramemillMedia"]),
         tests("FramemillEngineTests", ["FramemillEngine", "FramemillMedia"]),
-        tests("FramemillImagingTests", ["FramemillImaging", "FramemillMedia", "FramemillEngine"]),
+        tests(
+            "FramemillImagingTests", ["FramemillImaging", "Framemill", "FramemillMedia", "FramemillEngine"]),
         tests("FramemillTests", ["Framemill", "FramemillImaging", "FramemillMedia", "FramemillEngine"]),
         tests("CommandTests", ["FramemillMedia"]),
     ],

@@ -1,0 +1,89 @@
+// Still pictures: what a file's header says, and its one picture. One file a format; the switch below is all that
+// joins them. Nothing here turns, fits or encodes.
+
+internal import FramemillEngine
+internal import FramemillMedia
+
+/// One decoded picture, as it is stored: `orientation` says how it is meant to be shown.
+struct StillPicture {
+    var bitmap: Bitmap
+    /// EXIF orientation, 1 to 8.
+    var orientation: Int
+    /// `storedWidth` and `storedHeight` are those of the file, also where a smaller bitmap was decoded.
+    var facts: Facts
+}
+
+/// What a header tells.
+typealias StillHeader = (facts: Facts, orientation: Int)
+
+enum Still {
+    /// Decodes the picture: of a GIF or animated WebP or AVIF its first frame, of an APNG its default image (which a
+    /// viewer without animation shows, and which broken animation chunks can't spoil).
+    ///
+    /// - Parameter targetBox: what the upright result must still cover in both directions. JPEG and WebP then may be
+    ///   decoded smaller, which is faster; never smaller than that. `nil` is full size.
+    static func decode(
+        _ format: Format, _ reader: any ByteReader, limits: Limits, stop: Stop,
+        targetBox: (width: Int, height: Int)?
+    ) throws(Failure) -> StillPicture {
+        let source = SourceBytes(reader, limits: limits, stop: stop)
+        try refuseEmpty(source)
+        switch format {
+        case .jpeg: return try JPEGDecoding.decode(source, targetBox: targetBox)
+        case .png: return try PNGDecoding.decode(source)
+        case .gif: return try GIFFirstFrame.decode(source)
+        case .webp: return try WebPDecoding.decode(source, targetBox: targetBox)
+        case .avif: return try AVIFDecoding.decode(source)
+        case .heic, .container, .text, .empty: throw refusal(format)
+        }
+    }
+
+    /// What the picture's header says; reads no further than that where the format allows.
+    static func facts(
+        _ format: Format, _ reader: any ByteReader, limits: Limits, stop: Stop
+    ) throws(Failure) -> StillHeader {
+        let source = SourceBytes(reader, limits: limits, stop: stop)
+        try refuseEmpty(source)
+        switch format {
+        case .jpeg: return try JPEGDecoding.facts(source)
+        case .png: return try PNGDecoding.facts(source)
+        case .gif: return try GIFFirstFrame.facts(source)
+        case .webp: return try WebPDecoding.facts(source)
+        case .avif: return try AVIFDecoding.facts(source)
+        case .heic, .container, .text, .empty: throw refusal(format)
+        }
+    }
+
+    /// Asks `Limits.pixelsPerFrame` about a size that a header names, before anything is allocated for it.
+    static func admit(width: Int, height: Int, limits: Limits) throws(Failure) {
+        guard width > 0, height > 0 else {
+            throw Failure(.zeroDimensions, .probe, "the picture says it is \(width) x \(height) pixels")
+        }
+        let (pixels, overflow) = width.multipliedReportingOverflow(by: height)
+        guard overflow || pixels > limits.pixelsPerFrame else { return }
+        let product = overflow ? "" : " = \(megapixels(pixels))"
+        let most = megapixels(limits.pixelsPerFrame)
+        throw Failure(
+            .tooLarge, .probe, "\(width) x \(height)\(product) exceeds \(most) (Limits.pixelsPerFrame)")
+    }
+
+    private static func megapixels(_ pixels: Int) -> String {
+        pixels < 1_000_000 ? "\(pixels) px" : "\((pixels + 500_000) / 1_000_000) Mpx"
+    }
+
+    private static func refuseEmpty(_ source: SourceBytes) throws(Failure) {
+        guard try source.fill(to: 1) else { throw Failure(.empty, .probe, "the source has no bytes") }
+    }
+
+    private static func refusal(_ format: Format) -> Failure {
+        switch format {
+        case .heic:
+            Failure(
+                .unsupportedFormat, .probe,
+                "HEIC pictures are not decoded (no free decoder is linked); JPEG, PNG, WebP, GIF and AVIF are"
+            )
+        case .empty: Failure(.empty, .probe, "the source has no bytes")
+        default: Failure(.notMedia, .probe, "the bytes are not of a still picture format")
+        }
+    }
+}
