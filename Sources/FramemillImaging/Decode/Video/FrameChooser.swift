@@ -1,0 +1,172 @@
+// Which picture of a stream becomes the cover.
+//
+// A target time is a wish; the nearest clean picture is the promise. In order: the wish; earlier places, where a seek
+// landed past the last picture; the start. When nothing clean exists at all, `VideoDecoder` asks again for a damaged
+// picture, marked so.
+
+internal import CFFmpeg
+internal import FramemillEngine
+internal import FramemillMedia
+
+/// What was found beside the pixels.
+struct Choice {
+    var isFound: Bool
+    var timeUsed: Double?
+    var isDark: Bool
+    var picturesDecoded: Int
+    var packetsRead: Int
+}
+
+struct FrameChooser {
+    let recipe: Recipe
+    let limits: Limits
+    /// Seconds, where known.
+    let duration: Double?
+    let hasAlpha: Bool
+    /// Take pictures that are not clean too.
+    let showDamaged: Bool
+    let stop: Stop
+
+    /// Finds the picture and leaves it in `picture`; no time and no packets mean that the stream has none.
+    func choose(
+        _ input: borrowing AVInput, stream index: Int, into picture: borrowing AVPicture
+    ) throws(Failure) -> Choice {
+        var source = try PictureStream(input, stream: index, alpha: hasAlpha, showDamaged: showDamaged)
+        let found = try pick(&source, StreamClock(input, index), input, into: picture)
+        return Choice(
+            isFound: found != nil, timeUsed: found?.time, isDark: found?.isDark ?? false,
+            picturesDecoded: source.picturesDecoded, packetsRead: source.packetsRead)
+    }
+
+    private typealias Found = (time: Double?, isDark: Bool)
+
+    private func pick(
+        _ source: inout PictureStream, _ clock: StreamClock, _ input: borrowing AVInput,
+        into picture: borrowing AVPicture
+    ) throws(Failure) -> Found? {
+        switch recipe.at {
+        case .first:
+            return try source.first(into: picture) ? (clock.time(of: picture), false) : nil
+        case .auto:
+            return try search(&source, clock, input, into: picture)
+        case .seconds(let seconds):
+            return try reach(seconds, &source, clock, into: picture)
+        case .percent(let percent):
+            return try reach((duration ?? 0) * min(100, max(0, percent)) / 100, &source, clock, into: picture)
+        }
+    }
+
+    /// The picture at `seconds`, clamped to the clip.
+    private func reach(
+        _ seconds: Double, _ source: inout PictureStream, _ clock: StreamClock,
+        into picture: borrowing AVPicture
+    ) throws(Failure) -> Found? {
+        let target = max(0, duration.map { min(seconds, $0) } ?? seconds)
+        // A seek can land behind the last picture (audio longer than video, transport streams): step back.
+        for back in [0, 2, 10] where target - Double(back) > 0 {
+            guard source.seek(toTimestamp: clock.timestamp(target - Double(back))) else { break }
+            let found =
+                recipe.seek == .exact
+                ? try walk(to: target, &source, clock, into: picture)
+                : try source.first(into: picture)
+            if found { return (clock.time(of: picture), false) }
+        }
+        _ = source.seek(toTimestamp: clock.origin)
+        let found =
+            recipe.seek == .exact && target > 0
+            ? try walk(to: target, &source, clock, into: picture)
+            : try source.first(into: picture)
+        return found ? (clock.time(of: picture), false) : nil
+    }
+
+    /// Decodes on to the last picture that starts at or before `target`.
+    private func walk(
+        to target: Double, _ source: inout PictureStream, _ clock: StreamClock,
+        into picture: borrowing AVPicture
+    ) throws(Failure) -> Bool {
+        let candidate = try AVPicture()
+        var found = false
+        while try source.next(into: candidate) {
+            let time = clock.time(of: candidate) ?? 0
+            // Half a millisecond: timestamps are rounded to the stream's own unit.
+            if found, time > target + 0.0005 { break }
+            picture.take(from: candidate)
+            found = true
+            if time > target + 0.0005 { break }
+        }
+        return found
+    }
+
+    /// The first picture, moved on past a blank, black or fading opening within `Limits.scan…`.
+    private func search(
+        _ source: inout PictureStream, _ clock: StreamClock, _ input: borrowing AVInput,
+        into picture: borrowing AVPicture
+    ) throws(Failure) -> Found? {
+        guard try source.first(into: picture) else { return nil }
+        let start = clock.time(of: picture)
+        guard let opening = Shade(picture), !opening.isGood else { return (start, false) }
+        var best = (shade: opening, time: start)
+        let bytesBefore = input.io.reader.cost.bytes
+        let candidate = try AVPicture()
+        var sinceGrowth = 0
+        source.restart()
+        source.skipUnreferenced()
+        var looked = 0
+        while looked < limits.scanFrames, input.io.reader.cost.bytes - bytesBefore < limits.scanBytes {
+            do throws(Failure) {
+                guard try source.next(into: candidate) else { break }
+            } catch {
+                // The opening stands: a source that fails further on must not cost the cover.
+                try stop.check(.decode)
+                break
+            }
+            looked += 1
+            let time = clock.time(of: candidate)
+            if let time, let start, time - start > limits.scanSeconds { break }
+            guard let shade = Shade(candidate) else { continue }
+            if best.shade.isGood {
+                // In a fade each picture beats the one before; it is over when several in turn do not.
+                let grew =
+                    shade.mean > best.shade.mean * 1.01 || shade.deviation > best.shade.deviation * 1.01
+                sinceGrowth = grew && shade.isGood ? 0 : sinceGrowth + 1
+                if sinceGrowth >= 3 { break }
+                guard grew, shade.isGood else { continue }
+            } else if !shade.isGood, shade.score <= best.shade.score {
+                continue
+            }
+            best = (shade, time)
+            picture.take(from: candidate)
+        }
+        return (best.time, best.shade.isDark)
+    }
+}
+
+/// Stream timestamps to seconds from the start of the clip.
+struct StreamClock {
+    private let unit: Double
+    /// The timestamp that counts as zero.
+    let origin: Int64
+
+    init(_ input: borrowing AVInput, _ index: Int) {
+        let stream = unsafe input.pointer.pointee.streams[index]!.pointee
+        unit = unsafe Double(stream.time_base.num) / Double(max(1, stream.time_base.den))
+        let start = unsafe stream.start_time
+        // Broadcast clocks start anywhere; files count from zero, and what precedes their first picture is theirs.
+        let name = unsafe String(cString: input.pointer.pointee.iformat.pointee.name)
+        let isBroadcast = ["mpegts", "mpeg", "mpegvideo"].contains(name)
+        origin = isBroadcast && start != framemill_no_pts() ? start : 0
+    }
+
+    func timestamp(_ seconds: Double) -> Int64 {
+        let ticks = seconds / unit
+        return ticks < 9e18 - Double(abs(origin)) ? origin + Int64(ticks) : Int64.max / 2
+    }
+
+    func time(of picture: borrowing AVPicture) -> Double? {
+        let frame = unsafe picture.pointer.pointee
+        let stamp =
+            unsafe frame.best_effort_timestamp != framemill_no_pts() ? frame.best_effort_timestamp : frame.pts
+        guard stamp != framemill_no_pts() else { return nil }
+        return Double(stamp - origin) * unit
+    }
+}

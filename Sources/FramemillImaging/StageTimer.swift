@@ -1,0 +1,25 @@
+/// Milliseconds per stage of one picture.
+struct StageTimer {
+    private let began = ContinuousClock.now
+    private var last = ContinuousClock.now
+    private var spent: [String: Double] = [:]
+
+    /// Ends a stage: the time since the last lap is its.
+    mutating func lap(_ stage: String, without waited: Duration = .zero) {
+        let now = ContinuousClock.now
+        spent[stage, default: 0] += Self.milliseconds(last.duration(to: now) - waited)
+        if waited > .zero { spent["fetch", default: 0] += Self.milliseconds(waited) }
+        last = now
+    }
+
+    func finished() -> [String: Double] {
+        var all = spent
+        all["total"] = Self.milliseconds(began.duration(to: .now))
+        return all
+    }
+
+    /// To a hundredth: reports are read by people.
+    private static func milliseconds(_ time: Duration) -> Double {
+        ((time / .milliseconds(1)) * 100).rounded() / 100
+    }
+}
