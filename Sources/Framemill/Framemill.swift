@@ -1,31 +1,74 @@
-@_exported public import FramemillMedia
 public import FramemillEngine
+@_exported public import FramemillMedia
 
 /// Covers for URLs: fetched, decoded, shrunk, encoded and cached, once each.
+///
+/// ```swift
+/// let mill = try Framemill(renderer: Imaging())
+/// var recipe = Recipe()
+/// recipe.box = .longestSide(480)
+/// let cover = try await mill.cover(for: Request("https://example.org/clip.mp4", recipe: recipe))
+/// ```
 public final class Framemill: Sendable {
     public static let version = "0.1.0"
 
+    private let pipeline: Pipeline
+
+    /// - Throws: `badOption` when `allowNet` holds something that is no network.
     public init(_ configuration: Configuration = Configuration(), renderer: any Renderer) throws(Failure) {
-        throw Failure(.internalError, .input, "not built yet")
+        pipeline = try Pipeline(configuration, renderer)
     }
 
+    /// The cover, from memory, from disk, or made now. Equal requests at one time share one computation, which ends
+    /// early only when the last of them is cancelled.
+    /// - Throws: any `Failure` of the source, `timeout` at `Limits.deadline`, `cancelled`, `closed`.
     public func cover(for request: Request) async throws(Failure) -> Artifact {
-        throw Failure(.internalError, .input, "not built yet")
+        try await pipeline.cover(for: request)
     }
 
-    /// Facts of a source; nothing is cached.
+    /// Facts of a source; nothing is made or cached.
     public func probe(_ request: Request) async throws(Failure) -> Facts {
-        throw Failure(.internalError, .input, "not built yet")
+        try await pipeline.probe(request)
     }
 
-    /// In order of completion, each with the index of its request.
-    public func covers(for requests: [Request]) -> AsyncStream<(index: Int, outcome: Result<Artifact, Failure>)> {
-        AsyncStream { $0.finish() }
+    /// In order of completion, each with the index of its request. Ending the iteration early cancels the rest.
+    public func covers(for requests: [Request]) -> AsyncStream<
+        (index: Int, outcome: Result<Artifact, Failure>)
+    > {
+        AsyncStream { continuation in
+            let work = Task { [pipeline] in
+                await withTaskGroup(of: Void.self) { group in
+                    for (index, request) in requests.enumerated() {
+                        group.addTask {
+                            let outcome: Result<Artifact, Failure>
+                            do throws(Failure) {
+                                outcome = .success(try await pipeline.cover(for: request))
+                            } catch {
+                                outcome = .failure(error)
+                            }
+                            continuation.yield((index, outcome))
+                        }
+                    }
+                }
+                continuation.finish()
+            }
+            continuation.onTermination = { _ in work.cancel() }
+        }
     }
 
-    /// Makes covers nobody waits for yet, at low priority.
-    public func prefetch(_ requests: [Request]) {}
+    /// Makes covers that nobody waits for yet, behind everything that somebody does. Failures are forgotten: the
+    /// later `cover(for:)` tells them.
+    public func prefetch(_ requests: [Request]) {
+        for var request in requests {
+            request.priority = max(request.priority, .prefetch)
+            let wish = request
+            Task { [pipeline] in try? await pipeline.cover(for: wish) }
+        }
+    }
 
-    /// Lets what runs finish, refuses what is new, and frees threads and files.
-    public func close() async {}
+    /// Counts since the start: `made`, `failed`, `hit_memory`, `hit_disk`, `requests`, `cache_write_failed`…
+    public var meters: [String: Int] { pipeline.meters.all }
+
+    /// Refuses what is new, lets what runs finish, and frees threads and connections.
+    public func close() async { await pipeline.close() }
 }

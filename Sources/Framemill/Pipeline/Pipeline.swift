@@ -1,0 +1,109 @@
+// The story of one cover: key, cache, in flight, gate, fetch, render, store.
+
+internal import FramemillEngine
+internal import FramemillMedia
+internal import Synchronization
+
+final class Pipeline: Sendable {
+    let meters = Meters()
+    private let configuration: Configuration
+    private let renderer: any Renderer
+    private let fetcher: Fetcher
+    private let cache: TwoLevelCache
+    private let inFlight = InFlight<CacheKey, Artifact>()
+    private let gate: Gate
+    private let permits: Permits
+    private let decode: Lane<Void>
+    private let isClosed = Atomic<Bool>(false)
+
+    init(_ configuration: Configuration, _ renderer: any Renderer) throws(Failure) {
+        self.configuration = configuration
+        self.renderer = renderer
+        fetcher = try Fetcher(configuration, meters: meters)
+        cache = TwoLevelCache(
+            directory: configuration.cacheDirectory, memoryBytes: configuration.memoryCacheBytes,
+            diskBytes: configuration.diskCacheBytes, meters: meters)
+        gate = Gate(width: configuration.jobs)
+        permits = Permits(count: configuration.permits)
+        // A thread for each admitted job, up to 64: most wait for bytes, and only `permits` of them compute.
+        decode = Lane("decode", width: max(1, min(configuration.jobs, 64))) { () }
+    }
+
+    func cover(for request: Request) async throws(Failure) -> Artifact {
+        try refuseWhenClosed()
+        let key = try key(for: request)
+        if let hit = await cache.artifact(for: key, stop: Stop(after: configuration.limits.deadline)) {
+            meters.add("hit_\(hit.origin.rawValue)")
+            return hit
+        }
+        return try await inFlight.value(for: key) { [self] () async throws(Failure) -> Artifact in
+            do throws(Failure) {
+                let made = try await make(request)
+                meters.add("made")
+                await cache.store(made, for: key, stop: Stop(after: configuration.limits.deadline))
+                return made
+            } catch {
+                meters.add("failed")
+                throw error
+            }
+        }
+    }
+
+    func probe(_ request: Request) async throws(Failure) -> Facts {
+        try refuseWhenClosed()
+        return try await reading(request) { [renderer, configuration] reader, stop throws(Failure) in
+            try renderer.probe(reader, limits: configuration.limits, stop: stop)
+        }
+    }
+
+    private func make(_ request: Request) async throws(Failure) -> Artifact {
+        try await reading(request) { [renderer, configuration] reader, stop throws(Failure) in
+            try renderer.render(reader, recipe: request.recipe, limits: configuration.limits, stop: stop)
+        }
+    }
+
+    /// The key names the first URL: mirrors are other ways to the same bytes, and come and go.
+    private func key(for request: Request) throws(Failure) -> CacheKey {
+        CacheKey(canonicalURL: try Location(request.url).canonical, recipe: request.recipe)
+    }
+
+    /// Opens the source, or the first mirror that answers, and works on it with a thread and a permit. The deadline
+    /// runs from admission on, so that a long queue fails nobody.
+    private func reading<Value: Sendable>(
+        _ request: Request, _ work: @escaping @Sendable (any ByteReader, Stop) throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        guard await gate.enter() else {
+            throw Failure(.cancelled, .input, "cancelled while it waited for its turn")
+        }
+        defer { gate.leave() }
+        let stop = Stop(after: configuration.limits.deadline)
+        var problem = Failure(.badURL, .input, "no URL")
+        for (place, url) in ([request.url] + request.mirrors).enumerated() {
+            do throws(Failure) {
+                let reader = try await fetcher.open(
+                    url, limits: configuration.limits, stop: stop, permits: permits)
+                return try await decode.run(priority: request.priority, stop: stop) {
+                    [permits] _, stop throws(Failure) in
+                    try permits.holding { () throws(Failure) in try work(reader, stop) }
+                }
+            } catch {
+                // The first place is the one that was asked for: its failure is the one to tell.
+                if place == 0 { problem = error }
+                if [.cancelled, .closed].contains(error.reason) || stop.isOver { throw error }
+            }
+        }
+        throw problem
+    }
+
+    private func refuseWhenClosed() throws(Failure) {
+        if isClosed.load(ordering: .acquiring) { throw Failure(.closed, .input, "framemill is closed") }
+    }
+
+    /// Ends the threads after what runs has finished.
+    func close() async {
+        guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        decode.close()
+        cache.close()
+        fetcher.close()
+    }
+}
