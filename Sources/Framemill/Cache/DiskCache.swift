@@ -95,12 +95,15 @@ package final class DiskCache: Sendable {
 
     private func write(_ file: [UInt8], to place: Place) throws(CacheFiles.Problem) {
         let temporary = "\(place.inner)/\(TemporaryName.make())"
-        do throws(CacheFiles.Problem) {
-            try CacheFiles.write(file, to: place.file, temporary: temporary)
-        } catch  where error.isMissingFolder {
-            // The first entry of its folder, or somebody took the folder away: once more, from the top.
-            try makeFolders(place)
-            try CacheFiles.write(file, to: place.file, temporary: temporary)
+        for attempt in 1... {
+            do throws(CacheFiles.Problem) {
+                return try CacheFiles.write(file, to: place.file, temporary: temporary)
+            } catch {
+                // The first entry of its folder, or a trim (of another process, perhaps) took the folder away just
+                // now: once more from the top. A folder that is gone three times over isn't to be had.
+                guard error.isMissingFolder, attempt < 4 else { throw error }
+                try makeFolders(place)
+            }
         }
     }
 

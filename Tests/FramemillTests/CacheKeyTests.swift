@@ -1,0 +1,78 @@
+import FramemillMedia
+import Testing
+
+@testable import Framemill
+
+/// B07: whatever changes a byte changes the key, and nothing else does.
+@Suite struct CacheKeyTests {
+    private func key(_ url: String, _ change: (inout Recipe) -> Void = { _ in }) throws -> CacheKey {
+        var recipe = Recipe()
+        change(&recipe)
+        return CacheKey(canonicalURL: try Location(url).canonical, recipe: recipe)
+    }
+
+    @Test func differsForEveryFieldOfTheRecipe() throws {
+        let changes: [(inout Recipe) -> Void] = [
+            { _ in }, { $0.at = .first }, { $0.at = .seconds(10) }, { $0.at = .seconds(50) },
+            { $0.at = .percent(10) }, { $0.at = .percent(50) }, { $0.seek = .exact }, { $0.box = .native },
+            { $0.box = .longestSide(100) }, { $0.box = .longestSide(640) },
+            { $0.box = .size(width: 100, height: 320) }, { $0.box = .size(width: 320, height: 100) },
+            { $0.mode = .fill }, { $0.mode = .stretch }, { $0.enlarge = true }, { $0.format = .png },
+            { $0.format = .webp }, { $0.quality = 4 }, { $0.quality = 80 }, { $0.effort = 4 },
+            { $0.effort = 0 },
+            { $0.background = .init(red: 0, green: 255, blue: 255) },
+            { $0.background = .init(red: 255, green: 0, blue: 255) },
+            { $0.background = .init(red: 255, green: 255, blue: 0) },
+        ]
+        let keys = try changes.map { try key("http://h/v?id=1", $0) }
+        #expect(Set(keys).count == keys.count)
+        #expect(Set(keys.map(\.hex)).count == keys.count)
+    }
+
+    @Test func differsForEverySourceThatMayDiffer() throws {
+        let urls = [
+            "http://h/v?id=1", "http://h/v?id=2", "http://h/v", "http://h/V?id=1", "http://h/v?ID=1",
+            "https://h/v?id=1", "http://h:81/v?id=1", "http://i/v?id=1", "http://h/v?id=1&", "/v", "/h/v",
+        ]
+        let keys = try urls.map { try key($0) }
+        #expect(Set(keys).count == keys.count)
+    }
+
+    @Test(arguments: [
+        ("http://h/v?id=1#t=10", "http://h/v?id=1"), ("http://H/v", "http://h/v"),
+        ("HTTP://h/v", "http://h/v"),
+        ("http://h:80/v", "http://h/v"), ("https://h:443/v", "https://h/v"), ("http://h", "http://h/"),
+    ])
+    func isOneForSpellingsOfOneSource(_ left: String, _ right: String) throws {
+        #expect(try key(left) == key(right))
+    }
+
+    @Test func cannotBeForgedByALineBreak() {
+        let plain = CacheKey(canonicalURL: "/a", recipe: Recipe())
+        let text = "/a\nrecipe=\(Recipe().canonical)\nengine=\(CacheKey.engineVersion)\n"
+        #expect(CacheKey(canonicalURL: text, recipe: Recipe()) != plain)
+    }
+
+    @Test func isTheDigestOfANamedText() {
+        let text = "url=http://h/v\nrecipe=\(Recipe().canonical)\nengine=\(CacheKey.engineVersion)\n"
+        let key = CacheKey(canonicalURL: "http://h/v", recipe: Recipe())
+        #expect(key.hex == Digest.hex(Digest.sha256(Array(text.utf8))))
+        #expect(Digest.hex(key.bytes) == key.hex)
+        #expect(CacheKey(hex: key.hex) == key)
+        #expect(CacheKey(hex: key.hex.uppercased()) == nil)
+        #expect(CacheKey(hex: String(key.hex.dropLast())) == nil)
+    }
+
+    /// FIPS 180-2, appendix B, and the empty message.
+    @Test(arguments: [
+        ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+        ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        (
+            "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1",
+        ),
+    ])
+    func hashesAsTheStandardSays(_ text: String, _ hex: String) {
+        #expect(Digest.hex(Digest.sha256(Array(text.utf8))) == hex)
+    }
+}

@@ -1,0 +1,123 @@
+import FramemillMedia
+import Testing
+
+@testable import Framemill
+
+@Suite struct CacheMemoryTests {
+    private static let price = MemoryCache.cost(of: picture(0))
+
+    @Test func givesBackWhatItWasGiven() throws {
+        let cache = MemoryCache(bytes: 1 << 20)
+        cache.store(picture(1), for: key(1))
+        let found = try #require(cache.artifact(for: key(1)))
+        #expect(found.bytes == picture(1).bytes)
+        #expect(found.facts == picture(1).facts)
+        #expect(found.origin == .memory)
+        #expect(cache.artifact(for: key(2)) == nil)
+    }
+
+    @Test func neverCostsMoreThanItsLimit() {
+        let cache = MemoryCache(bytes: Self.price * 10)
+        for number in 0..<1000 {
+            cache.store(picture(number, byteCount: number % 7 * 300), for: key(number % 300))
+            #expect(cache.cost <= Self.price * 10)
+        }
+        #expect(cache.count > 0)
+    }
+
+    @Test func countsMoreThanThePayload() {
+        #expect(Self.price > 1000 + 200)
+        var facts = picture(0)
+        facts.facts.thumbHash = String(repeating: "x", count: 100)
+        #expect(MemoryCache.cost(of: facts) >= Self.price + 100)
+    }
+
+    @Test func replacesAnEntryWithoutCountingItTwice() {
+        let cache = MemoryCache(bytes: 1 << 20)
+        for number in 0..<50 { cache.store(picture(number), for: key(7)) }
+        #expect(cache.count == 1)
+        #expect(cache.cost == MemoryCache.cost(of: picture(49)))
+        #expect(cache.artifact(for: key(7))?.bytes == picture(49).bytes)
+    }
+
+    @Test func keepsNothingThatIsLargerThanItself() {
+        let cache = MemoryCache(bytes: 4096)
+        cache.store(picture(1), for: key(1))
+        cache.store(picture(2, byteCount: 8192), for: key(2))
+        #expect(cache.artifact(for: key(1)) != nil)
+        #expect(cache.artifact(for: key(2)) == nil)
+        // What was there under the same key is not the picture any more.
+        cache.store(picture(3, byteCount: 8192), for: key(1))
+        #expect(cache.artifact(for: key(1)) == nil)
+        #expect(cache.cost == 0)
+        let none = MemoryCache(bytes: 0)
+        none.store(picture(1, byteCount: 0), for: key(1))
+        #expect(none.count == 0)
+    }
+
+    @Test func keepsHotEntriesUnderAScan() {
+        let cache = MemoryCache(bytes: Self.price * 100)
+        for number in 0..<50 { cache.store(picture(number), for: key(number)) }
+        for number in 0..<50 { _ = cache.artifact(for: key(number)) }
+        for number in 1000..<2000 {
+            cache.store(picture(number), for: key(number))
+            // Each hot one is asked for once in a hundred arrivals: LRU of this size would just lose it.
+            if number % 2 == 0 { _ = cache.artifact(for: key(number / 2 % 50)) }
+        }
+        let kept = (0..<50).count { cache.artifact(for: key($0)) != nil }
+        #expect(kept == 50)
+    }
+
+    @Test func evictsTheOldestWhenNothingWasHit() {
+        let cache = MemoryCache(bytes: Self.price * 3)
+        for number in 0..<5 { cache.store(picture(number), for: key(number)) }
+        #expect((0..<5).map { cache.artifact(for: key($0)) != nil } == [false, false, true, true, true])
+    }
+
+    /// SIEVE written down once more, as slowly and plainly as can be; both must agree at every step.
+    @Test func agreesWithAPlainModel() {
+        let cache = MemoryCache(bytes: Self.price * 8)
+        var queue: [(number: Int, wasHit: Bool)] = []
+        var hand: Int?
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<4000 {
+            let number = Int.random(in: 0..<20, using: &random)
+            let place = queue.firstIndex { $0.number == number }
+            #expect((cache.artifact(for: key(number)) != nil) == (place != nil))
+            if let place {
+                queue[place].wasHit = true
+                continue
+            }
+            if queue.count == 8 {
+                var victim = hand.flatMap { hand in queue.firstIndex { $0.number == hand } } ?? 0
+                while queue[victim].wasHit {
+                    queue[victim].wasHit = false
+                    victim = (victim + 1) % queue.count
+                }
+                hand = victim + 1 < queue.count ? queue[victim + 1].number : nil
+                queue.remove(at: victim)
+            }
+            queue.append((number, false))
+            cache.store(picture(number), for: key(number))
+        }
+    }
+
+    @Test func standsManyThreads() async {
+        let cache = MemoryCache(bytes: Self.price * 20)
+        await withTaskGroup(of: Void.self) { group in
+            for worker in 0..<8 {
+                group.addTask {
+                    for step in 0..<2000 {
+                        let number = (step * 7 + worker) % 60
+                        if let found = cache.artifact(for: key(number)) {
+                            #expect(found.facts.container == "test-\(number)")
+                        } else {
+                            cache.store(picture(number), for: key(number))
+                        }
+                    }
+                }
+            }
+        }
+        #expect(cache.cost <= Self.price * 20)
+    }
+}
