@@ -149,7 +149,7 @@ public struct Imaging: Renderer {
         let cost = reader.cost
         facts.bytesRead = cost.bytes
         facts.requests = cost.requests
-        for (stage, time) in timer.finished() { facts.milliseconds[stage, default: 0] += time }
+        facts.milliseconds = timer.finished()
     }
 }
 

@@ -13,13 +13,11 @@ struct StageTimer {
     }
 
     func finished() -> [String: Double] {
-        var all = spent
-        all["total"] = Self.milliseconds(began.duration(to: .now))
+        // To a hundredth: reports are read by people.
+        var all = spent.mapValues { ($0 * 100).rounded() / 100 }
+        all["total"] = (Self.milliseconds(began.duration(to: .now)) * 100).rounded() / 100
         return all
     }
 
-    /// To a hundredth: reports are read by people.
-    private static func milliseconds(_ time: Duration) -> Double {
-        ((time / .milliseconds(1)) * 100).rounded() / 100
-    }
+    private static func milliseconds(_ time: Duration) -> Double { time / .milliseconds(1) }
 }
