@@ -43,10 +43,10 @@ static inline void framemill_png_write(png_structp png, png_bytep data, size_t c
     sink->count += count;
 }
 
-// Encodes rows of 3 (RGB) or 4 (RGBA) bytes a pixel. The caller frees what is returned; NULL: see message, which holds
+// Encodes rows of RGBA, leaving the fourth byte out of the file without hasAlpha. The caller frees what is returned; NULL: see message, which holds
 // messageRoom zeroed bytes.
 static inline unsigned char *framemill_png_encode(const unsigned char *pixels, uint32_t width, uint32_t height,
-                                                  int channels, int level, int strategy, int filters,
+                                                  int hasAlpha, int level, int strategy, int filters,
                                                   size_t *count, char *message, size_t messageRoom) {
     framemill_png_sink sink = {NULL, 0, 0, message, messageRoom};
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &sink, framemill_png_fail, framemill_png_ignore);
@@ -60,13 +60,14 @@ static inline unsigned char *framemill_png_encode(const unsigned char *pixels, u
         return NULL;
     }
     png_set_write_fn(png, &sink, framemill_png_write, framemill_png_flush);
-    png_set_IHDR(png, info, width, height, 8, channels == 4 ? PNG_COLOR_TYPE_RGBA : PNG_COLOR_TYPE_RGB,
+    png_set_IHDR(png, info, width, height, 8, hasAlpha ? PNG_COLOR_TYPE_RGBA : PNG_COLOR_TYPE_RGB,
                  PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_set_compression_level(png, level);
     png_set_compression_strategy(png, strategy);
     png_set_filter(png, PNG_FILTER_TYPE_BASE, filters);
     png_write_info(png, info);
-    for (uint32_t row = 0; row < height; row++) png_write_row(png, pixels + (size_t)row * width * channels);
+    if (!hasAlpha) png_set_filler(png, 0, PNG_FILLER_AFTER);
+    for (uint32_t row = 0; row < height; row++) png_write_row(png, pixels + (size_t)row * width * 4);
     png_write_end(png, NULL);
     png_infop made = info;
     png_destroy_write_struct(&png, &made);

@@ -9,15 +9,14 @@ enum PNGEncoding {
     /// - Parameter effort: 0 (fast) to 6 (small); `nil` chooses by content.
     static func encode(_ bitmap: Bitmap, effort: Int?) throws(Failure) -> [UInt8] {
         let choice = Choice(bitmap, effort: effort)
-        let channels = bitmap.hasAlpha ? 4 : 3
-        let packed = bitmap.hasAlpha ? bitmap.pixels : bitmap.withoutAlpha
         var message = [CChar](repeating: 0, count: 128)
         var length = 0
-        // The shim reads `height` rows of `width * channels` bytes, which `packed` holds, and ends its text with a zero
-        // inside the 128 bytes given. The buffer that it hands out is ours to free.
-        let buffer = unsafe packed.withUnsafeBufferPointer {
+        // The shim reads `height` rows of `width * 4` bytes, which a bitmap holds, and ends its text with a zero inside
+        // the 128 bytes given. The buffer that it hands out is ours to free.
+        let buffer = unsafe bitmap.pixels.withUnsafeBufferPointer {
             unsafe framemill_png_encode(
-                $0.baseAddress, UInt32(bitmap.width), UInt32(bitmap.height), Int32(channels), choice.level,
+                $0.baseAddress, UInt32(bitmap.width), UInt32(bitmap.height), bitmap.hasAlpha ? 1 : 0,
+                choice.level,
                 choice.strategy, choice.filter, &length, &message, message.count)
         }
         guard let buffer = unsafe buffer else {
@@ -53,25 +52,17 @@ enum PNGEncoding {
             // Every fourth row tells as much as all.
             for row in stride(from: 0, to: bitmap.height, by: 4) {
                 let start = row * bitmap.width * 4
-                for offset in stride(from: start + 4, to: start + bitmap.width * 4, by: 4) {
-                    seen += 1
-                    let isSame = (0..<4).allSatisfy {
-                        bitmap.pixels[offset + $0] == bitmap.pixels[offset + $0 - 4]
-                    }
-                    if isSame { same += 1 }
+                seen += bitmap.width - 1
+                for offset in stride(from: start + 4, to: start + bitmap.width * 4, by: 4)
+                where bitmap.pixels[offset] == bitmap.pixels[offset - 4]
+                    && bitmap.pixels[offset + 1] == bitmap.pixels[offset - 3]
+                    && bitmap.pixels[offset + 2] == bitmap.pixels[offset - 2]
+                    && bitmap.pixels[offset + 3] == bitmap.pixels[offset - 1]
+                {
+                    same += 1
                 }
             }
             return same * 2 >= seen
         }
-    }
-}
-
-extension Bitmap {
-    /// Three bytes a pixel.
-    fileprivate var withoutAlpha: [UInt8] {
-        var packed: [UInt8] = []
-        packed.reserveCapacity(width * height * 3)
-        for offset in stride(from: 0, to: pixels.count, by: 4) { packed += pixels[offset..<offset + 3] }
-        return packed
     }
 }

@@ -8,7 +8,10 @@ enum DominantColor {
     /// `#rrggbb`. Pixels that are less than half opaque do not count; where none counts, black.
     static func hex(_ bitmap: Bitmap) -> String {
         var boxes = [(count: Int, red: Int, green: Int, blue: Int)](repeating: (0, 0, 0, 0), count: 4096)
-        for offset in stride(from: 0, to: bitmap.pixels.count, by: 4) where bitmap.pixels[offset + 3] >= 128 {
+        // About 10,000 pixels tell as much as all of them; an odd step does not fall into the rhythm of the columns.
+        let step = (bitmap.pixels.count / 4 / 10_000) | 1
+        for offset in stride(from: 0, to: bitmap.pixels.count, by: 4 * step)
+        where bitmap.pixels[offset + 3] >= 128 {
             let (red, green, blue) = (
                 Int(bitmap.pixels[offset]), Int(bitmap.pixels[offset + 1]), Int(bitmap.pixels[offset + 2])
             )
