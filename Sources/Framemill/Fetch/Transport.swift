@@ -132,10 +132,7 @@ final class Transport: Sendable {
 
     func run() {
         Self.blockBrokenPipes()
-        while true {
-            let (commands, isClosed) = mailbox.take()
-            for command in commands { obey(command) }
-            if isClosed { break }
+        while obeyCommands() {
             var running: Int32 = 0
             // The handle is ours alone, and so is the counter.
             unsafe curl_multi_perform(multi, &running)
@@ -156,6 +153,14 @@ final class Transport: Sendable {
         unsafe sigemptyset(&signals)
         unsafe sigaddset(&signals, SIGPIPE)
         unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+    }
+
+    /// `false` once the transport is closed. In a function of its own, so that no command is held during the poll: it
+    /// holds a sink, which may hold the transport, which then would never close.
+    private func obeyCommands() -> Bool {
+        let (commands, isClosed) = mailbox.take()
+        for command in commands { obey(command) }
+        return !isClosed
     }
 
     private func obey(_ command: Transport.Command) {
