@@ -1,5 +1,6 @@
 import FramemillEngine
 import FramemillMedia
+import Synchronization
 import TestSupport
 import Testing
 
@@ -267,6 +268,20 @@ import Testing
         }
     }
 
+    /// B02 (d): a broadcast that never ends, with packets of a stream that no table declares.
+    @Test func givesACoverOfAnEndlessStreamAfterABoundedLook() throws {
+        var clip = try make("live.ts", ["-f", "lavfi", "-i", "testsrc2=d=1:s=320x180", "-g", "10"])
+        let stray: [UInt8] = [0x47, 0x41, 0xF0, 0x10] + [UInt8](repeating: 0xAA, count: 184)
+        for packet in stride(from: clip.count / 188 / 4 * 4, to: 0, by: -4) {
+            clip.insert(contentsOf: stray, at: packet * 188)
+        }
+        let endless = EndlessReader(clip)
+        let artifact = try Imaging().render(
+            endless, recipe: Recipe(), limits: Limits(), stop: Stop(after: .seconds(60)))
+        #expect(artifact.facts.codec == "mpeg2video")
+        #expect(endless.cost.bytes < Limits().probeBytes)
+    }
+
     @Test func refusesAPlaylistAndOpensNothing() throws {
         let list = Array("#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n".utf8)
         let failure = #expect(throws: Failure.self) { try cover(list) }
@@ -304,5 +319,26 @@ import Testing
         var sums = [0, 0, 0, 0]
         for index in theirs.indices { sums[index % 4] += abs(Int(theirs[index]) - Int(ours.pixels[index])) }
         for channel in 0..<3 { #expect(Double(sums[channel]) / Double(352 * 288) <= 2, "channel \(channel)") }
+    }
+}
+
+/// The same bytes over and over, from a source that never says how many there are.
+private final class EndlessReader: ByteReader {
+    private let bytes: [UInt8]
+    private let read = Mutex<Int64>(0)
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    var byteCount: Int64? { nil }
+    var isLocal: Bool { false }
+    var cost: (bytes: Int64, requests: Int) { (read.withLock { $0 }, 1) }
+    func expect(_ range: Range<Int64>) {}
+    func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(Failure) -> Int {
+        let start = Int(offset % Int64(bytes.count))
+        let count = min(buffer.count, bytes.count - start)
+        unsafe bytes.withUnsafeBytes { source in
+            // `count` bytes lie behind `start`, and fit the buffer.
+            unsafe buffer.copyMemory(from: .init(rebasing: source[start..<start + count]))
+        }
+        read.withLock { $0 += Int64(count) }
+        return count
     }
 }
