@@ -10,7 +10,7 @@ aac=(-c:a aac -b:a 48k -flags:a +bitexact)
 tone=(-f lavfi -i "sine=frequency=330:duration=2")
 
 # The index in front, as it should be for the web; and at the end, as cameras leave it.
-make -f lavfi -i "testsrc2=size=640x360:rate=25:duration=2" "${tone[@]}" "${h264[@]}" "${aac[@]}" \
+make -f lavfi -i "testsrc2=size=640x360:rate=25:duration=2" "${tone[@]}" -g 25 "${h264[@]}" "${aac[@]}" \
     -movflags +faststart clip.mp4
 make -f lavfi -i "mandelbrot=size=640x360:rate=25:start_scale=0.5" -t 2 "${h264[@]}" clip-end.mp4
 make -f lavfi -i "testsrc=size=640x360:rate=25:duration=2" -c:v libvpx-vp9 -crf 45 -b:v 0 -threads 1 \

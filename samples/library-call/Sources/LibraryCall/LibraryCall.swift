@@ -42,7 +42,7 @@ struct LibraryCall {
 
     static func describe(_ cover: Artifact) -> String {
         let facts = cover.facts
-        let length = facts.durationText ?? "still"
+        let length = facts.duration.map(Facts.clock) ?? "still"
         return "\(facts.codec) \(facts.displayWidth)x\(facts.displayHeight) \(length)"
             + " -> \(facts.format) \(facts.width)x\(facts.height)"
     }
