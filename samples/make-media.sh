@@ -4,7 +4,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/media"
 
-make() { ffmpeg -nostdin -loglevel error -y -fflags +bitexact "$@"; }
+# make ARGUMENTS... FILE: without the time, the tool and the random numbers that containers like to carry.
+make() { ffmpeg -nostdin -loglevel error -y "${@:1:$#-1}" -fflags +bitexact "${@: -1}"; }
 h264=(-c:v libx264 -preset veryslow -crf 30 -threads 1 -pix_fmt yuv420p -flags:v +bitexact)
 aac=(-c:a aac -b:a 48k -flags:a +bitexact)
 tone=(-f lavfi -i "sine=frequency=330:duration=2")
