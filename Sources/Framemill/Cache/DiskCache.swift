@@ -97,12 +97,12 @@ package final class DiskCache: Sendable {
         let temporary = "\(place.inner)/\(TemporaryName.make())"
         for attempt in 1... {
             do throws(CacheFiles.Problem) {
+                if attempt > 1 { try makeFolders(place) }
                 return try CacheFiles.write(file, to: place.file, temporary: temporary)
             } catch {
-                // The first entry of its folder, or a trim (of another process, perhaps) took the folder away just
-                // now: once more from the top. A folder that is gone three times over isn't to be had.
-                guard error.isMissingFolder, attempt < 4 else { throw error }
-                try makeFolders(place)
+                // The first entry of its folder, or a trim (of another process, perhaps) took a folder away between
+                // two of these steps: once more from the top. What is gone so often isn't to be had.
+                guard error.isMissingFolder, attempt < 8 else { throw error }
             }
         }
     }
