@@ -65,6 +65,17 @@ import Testing
         #expect(far.facts.requests <= 3)
     }
 
+    @Test func makesANewCoverWhenAFileIsOverwritten() async throws {
+        let mill = try mill()
+        let request = Request(folder.file("front.mp4"))
+        let first = try await mill.cover(for: request)
+        try Tool.output(
+            "ffmpeg",
+            ["-v", "error", "-y", "-f", "lavfi", "-i", "color=red:d=1:s=320x180", folder.file("front.mp4")])
+        let second = try await mill.cover(for: request)
+        #expect(second.origin == .made && second.bytes != first.bytes)
+    }
+
     @Test func triesTheMirrorsInTurnAndTellsTheFirstFailure() async throws {
         let mill = try mill()
         let good = server.url("/file/front.mp4")

@@ -1,5 +1,6 @@
 internal import FramemillEngine
 internal import FramemillMedia
+internal import Glibc
 
 /// The one door to bytes: opens `http`, `https`, `file:` and plain paths for random access.
 final class Fetcher: Sendable {
@@ -46,6 +47,21 @@ final class Fetcher: Sendable {
                     .badURL, .input, "\(path) is a local file, which is not allowed here (allowFiles)")
             }
             return try await files.run(stop: stop) { (_, _) throws(Failure) in try FileReader(path: path) }
+        }
+    }
+
+    /// What the cache key hashes for a URL: its canonical text; for a local file also its size and time of change, since
+    /// files are overwritten in place and nothing else says so. A file that can't be looked at has its path alone: opening
+    /// it will say why.
+    func identity(of url: String, stop: Stop) async throws(Failure) -> String {
+        let location = try Location(url)
+        guard case .file(let path) = location, allowsFiles else { return location.canonical }
+        return try await files.run(stop: stop) { (_, _) throws(Failure) in
+            var facts = stat()
+            // Writes one `stat`, which `facts` is; the path lives through the call.
+            guard unsafe stat(path, &facts) == 0 else { return location.canonical }
+            let change = facts.st_mtim
+            return "\(location.canonical) bytes=\(facts.st_size) changed=\(change.tv_sec).\(change.tv_nsec)"
         }
     }
 

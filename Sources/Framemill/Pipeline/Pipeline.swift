@@ -31,7 +31,7 @@ final class Pipeline: Sendable {
 
     func cover(for request: Request) async throws(Failure) -> Artifact {
         try refuseWhenClosed()
-        let key = try key(for: request)
+        let key = try await key(for: request)
         if let hit = await cache.artifact(for: key, stop: Stop(after: configuration.limits.deadline)) {
             meters.add("hit_\(hit.origin.rawValue)")
             return hit
@@ -63,8 +63,10 @@ final class Pipeline: Sendable {
     }
 
     /// The key names the first URL: mirrors are other ways to the same bytes, and come and go.
-    private func key(for request: Request) throws(Failure) -> CacheKey {
-        CacheKey(canonicalURL: try Location(request.url).canonical, recipe: request.recipe)
+    private func key(for request: Request) async throws(Failure) -> CacheKey {
+        let stop = Stop(after: configuration.limits.deadline)
+        return CacheKey(
+            canonicalURL: try await fetcher.identity(of: request.url, stop: stop), recipe: request.recipe)
     }
 
     /// Opens the source, or the first mirror that answers, and works on it with a thread and a permit. The deadline
