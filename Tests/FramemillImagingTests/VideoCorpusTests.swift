@@ -18,6 +18,8 @@ struct VideoCorpusTests {
     static let otherReasons: [String: String] = [
         // The header says 12336 x 12336: refused before a decoder is fed, as Limits.pixelsPerFrame promises.
         "broken/libwebm_invalid_vp9_bitstream-bug_1416.webm": "too_large",
+        // An index without samples whose only video entry is `encv`: both are true; that it is encrypted helps more.
+        "broken/shaka_empty_caption_video_init.mp4": "encrypted",
         // Its samples are encrypted (`encv`, `tenc`); ffmpeg decodes the ciphertext to an even grey.
         "video/media3_sample_fragmented_sgpd_v2.mp4": "encrypted",
     ]

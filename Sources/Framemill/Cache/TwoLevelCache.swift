@@ -35,6 +35,9 @@ package final class TwoLevelCache: Sendable {
         return found
     }
 
+    /// The picture, from memory alone.
+    package func remembered(for key: CacheKey) -> Artifact? { memory.artifact(for: key) }
+
     /// Keeps a finished picture in both levels; returns when it is on disk, or will not be.
     package func store(_ artifact: Artifact, for key: CacheKey, stop: Stop) async {
         memory.store(artifact, for: key)

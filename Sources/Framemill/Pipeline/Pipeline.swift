@@ -37,6 +37,8 @@ final class Pipeline: Sendable {
             return hit
         }
         return try await inFlight.value(for: key) { [self] () async throws(Failure) -> Artifact in
+            // Whoever missed just before another call finished must not make the same again.
+            if let hit = cache.remembered(for: key) { return hit }
             do throws(Failure) {
                 let made = try await make(request)
                 meters.add("made")
