@@ -83,7 +83,7 @@ struct Batch {
     }
 
     private var exitCode: ExitCode {
-        if isInterrupted { return .interrupted }
+        if isInterrupted || signals.isRaised { return .interrupted }
         return trouble == nil ? ExitCode(made: tally.made, failed: tally.failed) : .ownFault
     }
 
@@ -95,8 +95,9 @@ struct Batch {
             }
             startTicking(&group)
             while true {
-                startReading(&group)
+                // Jobs first: lines that need none are used up at once, and more must be read.
                 startJobs(&group)
+                startReading(&group)
                 if running == 0, !isReading { break }
                 guard let event = await group.next() else { break }
                 take(event, &group)

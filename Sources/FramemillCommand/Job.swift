@@ -12,7 +12,7 @@ struct Job: Sendable {
         if let at = entry.at { recipe.at = at }
         self.entry = entry
         request = Request(entry.url, mirrors: entry.mirrors, recipe: recipe, priority: .backfill)
-        key = Self.hash("\(entry.url)\n\(recipe.canonical)")
+        key = Self.hash("\(request.canonicalURL)\n\(recipe.canonical)")
     }
 
     var number: UInt64 { Self.number(key) }

@@ -5,11 +5,14 @@ import Framemill
 
 @main
 struct Main {
-    static func main() async {
-        exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
+    static func main() {
+        let signals = Signals()
+        // Not on the main actor: its thread is taken.
+        Task { @concurrent in exit(await run(Array(CommandLine.arguments.dropFirst()), signals).rawValue) }
+        signals.take()
     }
 
-    private static func run(_ words: [String]) async -> ExitCode {
+    private static func run(_ words: [String], _ signals: Signals) async -> ExitCode {
         guard let first = words.first else {
             Output.note(Help.overview)
             return .usage
@@ -24,7 +27,7 @@ struct Main {
                 Output.result(verb.map { Help.text(of: $0) } ?? Help.overview)
                 return .allMade
             default:
-                return try await run(named(first), words.dropFirst())
+                return try await run(named(first), words.dropFirst(), signals)
             }
         } catch {
             Output.note(Output.tame("framemill: \(error.message)"))
@@ -35,14 +38,14 @@ struct Main {
         }
     }
 
-    private static func run(_ verb: Verb, _ words: ArraySlice<String>) async throws(Failure) -> ExitCode {
+    private static func run(
+        _ verb: Verb, _ words: ArraySlice<String>, _ signals: Signals
+    ) async throws(Failure) -> ExitCode {
         if words.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
             Output.result(Help.text(of: verb))
             return .allMade
         }
         let arguments = try Arguments(words, of: verb)
-        Signals.tame()
-        let signals = Signals()
         switch verb.name {
         case "cover": return try await Single.cover(arguments, signals)
         case "probe": return try await Single.probe(arguments, signals)

@@ -3,7 +3,7 @@
 // longer counts (its file is gone, it failed and is to be run again, the list says something else there now)
 // is left out by writing the file anew beside the old one and renaming it; nothing is ever changed in place.
 //
-// In memory there are 16 bytes per line of the list and one dictionary slot per distinct job, never the
+// In memory there are 24 bytes per line of the list and one dictionary slot per distinct job, never the
 // records.
 
 internal import Glibc

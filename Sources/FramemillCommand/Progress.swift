@@ -55,7 +55,9 @@ struct Progress {
         text += ", \(short(rate))/s"
         if let share = tally.share, share > 0, run > 0 {
             text += ", \(Int(share * 100))%"
-            let left = seconds * (1 - share) / share
+            // What an earlier run answered cost no time, and says nothing about what is left.
+            let worked = share * Double(run) / Double(tally.lines)
+            let left = seconds * (1 - share) / worked
             text += ", \(Facts.clock(seconds: left)) left"
         }
         return text

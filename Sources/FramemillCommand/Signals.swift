@@ -1,27 +1,45 @@
 // SIGINT and SIGTERM end a run in good order: the first is an event that the command acts on, the second ends
 // the process at once, for the person who does not want to wait.
+//
+// Both are blocked in every thread (threads inherit the mask, so `init` must come before any thread is
+// started) and the main thread waits for them. Not a dispatch source: on Linux it sees no signal that is
+// ignored.
 
-internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
 final class Signals: Sendable {
     private let seen = Atomic<Int>(0)
     private let stream: AsyncStream<Void>
+    private let arrivals: AsyncStream<Void>.Continuation
 
+    /// On the main thread, before there is any other.
     init() {
-        let (stream, continuation) = AsyncStream<Void>.makeStream()
-        self.stream = stream
-        for number in [SIGINT, SIGTERM] {
-            // Ignored as a signal so that it reaches us as an event.
-            _ = signal(number, SIG_IGN)
-            // An active source lives until it is cancelled, which is never: it is the process's own.
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler { [self] in
-                if seen.add(1, ordering: .relaxed).newValue > 1 { _exit(ExitCode.interrupted.rawValue) }
-                continuation.yield()
-            }
-            source.activate()
+        (stream, arrivals) = AsyncStream<Void>.makeStream()
+        // A full file (RLIMIT_FSIZE) and a reader that left are errors to report, not reasons to die.
+        for number in [SIGPIPE, SIGXFSZ] { _ = signal(number, SIG_IGN) }
+        var mask = Self.mask
+        // `mask` outlives the call.
+        _ = unsafe pthread_sigmask(SIG_BLOCK, &mask, nil)
+    }
+
+    private static var mask: sigset_t {
+        var mask = sigset_t()
+        // `mask` outlives the calls, which fill it.
+        unsafe sigemptyset(&mask)
+        for number in [SIGINT, SIGTERM] { _ = unsafe sigaddset(&mask, number) }
+        return mask
+    }
+
+    /// Takes signals until the process ends.
+    func take() -> Never {
+        var mask = Self.mask
+        while true {
+            var number: Int32 = 0
+            // Both outlive the call.
+            guard unsafe sigwait(&mask, &number) == 0 else { continue }
+            if seen.add(1, ordering: .relaxed).newValue > 1 { _exit(ExitCode.interrupted.rawValue) }
+            arrivals.yield()
         }
     }
 
@@ -46,10 +64,5 @@ final class Signals: Sendable {
             }
             preconditionFailure("the body always answers")
         }
-    }
-
-    /// A full file (RLIMIT_FSIZE) and a reader that left are errors to report, not reasons to die.
-    static func tame() {
-        for number in [SIGPIPE, SIGXFSZ] { _ = signal(number, SIG_IGN) }
     }
 }

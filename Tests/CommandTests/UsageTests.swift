@@ -1,0 +1,89 @@
+import Testing
+import TestSupport
+
+@Suite struct UsageTests {
+    @Test func printsItsVersion() throws {
+        let result = try Command().run("--version")
+        #expect(result.status == 0)
+        #expect(result.text.hasPrefix("framemill 0."))
+    }
+
+    @Test(arguments: ["batch", "cover", "probe"])
+    func helpNamesTheOptionsOfEachCommand(verb: String) throws {
+        let asked = try Command().run("help", verb)
+        #expect(asked.status == 0)
+        #expect(asked.text.contains("--deadline SECONDS"))
+        #expect(asked.text.contains("(default: 20)"))
+        #expect(asked.text.contains("Exit codes"))
+        #expect(try Command().run(verb, "--help").text == asked.text)
+    }
+
+    @Test func helpAloneListsTheCommands() throws {
+        let result = try Command().run("--help")
+        #expect(result.status == 0)
+        for verb in ["batch", "cover", "probe"] { #expect(result.text.contains("\n  \(verb) ")) }
+    }
+
+    @Test(arguments: [
+        (["batch", "list", "--sixe", "320"], "did you mean --size?"),
+        (["batch", "list", "--alow-net=127.0.0.1/32"], "did you mean --allow-net?"),
+        (["cover", "a.mp4", "--ouptut", "x.jpg"], "did you mean --output?"),
+        (["bacth", "list"], "did you mean batch?"),
+    ])
+    func suggestsWhatWasMeant(words: [String], hint: String) throws {
+        try refuses(words, saying: hint)
+    }
+
+    @Test(arguments: [
+        (["--size", "-5"], "a longest side such as 320"),
+        (["--size", "0x10"], "a longest side such as 320"),
+        (["--size", "320x180x2"], "a longest side such as 320"),
+        (["--at", "nonsense"], "auto, first, seconds"),
+        (["--at", "101%"], "auto, first, seconds"),
+        (["--at", "-1"], "auto, first, seconds"),
+        (["--at", "nan"], "auto, first, seconds"),
+        (["--mode", "crop"], "fit, fill or stretch"),
+        (["--format", "bmp"], "jpeg, png or webp"),
+        (["--quality", "0"], "from 1 to 100"),
+        (["--effort", "7"], "from 0 to 6"),
+        (["--background", "#12345"], "#rrggbb"),
+        (["--seek", "fast"], "keyframe or exact"),
+        (["--jobs", "0"], "from 1 to"),
+        (["--per-host", "many"], "from 1 to"),
+        (["--deadline", "0"], "more than 0"),
+        (["--allow-net", "nonsense"], "nonsense"),
+        (["--out"], "wants a value"),
+        (["--size", "1", "--size", "2"], "given twice"),
+        (["--json=yes"], "takes no value"),
+        (["other"], "only one LIST"),
+    ])
+    func refusesBadValuesBeforeAnythingIsRun(words: [String], right: String) throws {
+        try refuses(["batch", "list"] + words, saying: right)
+    }
+
+    @Test func refusesAListThatIsNotThere() throws {
+        try refuses(["batch", "nowhere.txt"], saying: "nowhere.txt is not there")
+        try refuses(["batch"], saying: "LIST is missing")
+        try refuses([], saying: "Usage: framemill COMMAND")
+    }
+
+    @Test func coverWantsToKnowWhereAndWhat() throws {
+        try refuses(["cover", "a.mp4"], saying: "-o FILE")
+        try refuses(["cover", "a.mp4", "-o", "x"], saying: "add .jpg, .png or .webp")
+        try refuses(["cover", "a.mp4", "-o", "no/such/x.jpg"], saying: "there is no directory no/such")
+        try refuses(["cover", "a.mp4", "-o", "-", "--json"], saying: "standard output")
+        try refuses(["cover", "-o", "x.jpg"], saying: "URL is missing")
+    }
+
+    /// Exit code 2, the words that help, and no file but what was there.
+    private func refuses(_ words: [String], saying hint: String) throws {
+        let command = try Command()
+        try command.writeClips("a.mp4")
+        try command.write("a.mp4\n", to: "list")
+        let result = try Tool.run(Command.binary, words, in: command.folder.path)
+        #expect(result.status == 2)
+        #expect(result.errorText.contains(hint), "\(result.errorText)")
+        #expect(result.text.isEmpty)
+        #expect(command.folder.files == ["a.mp4", "list"])
+    }
+}
