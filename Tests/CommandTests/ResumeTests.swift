@@ -1,4 +1,5 @@
 import Foundation
+import FramemillMedia
 import Glibc
 import TestSupport
 import Testing

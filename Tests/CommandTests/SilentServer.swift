@@ -1,5 +1,5 @@
+import Foundation
 import Glibc
-import TestSupport
 
 /// A server on the loopback that accepts and then says nothing: whoever asks it waits. That somebody has asked is an
 /// event a test can wait for, so that a run is killed or interrupted exactly in the middle of a job.
@@ -8,10 +8,10 @@ final class SilentServer: Sendable {
     private let listener: Int32
 
     init() throws {
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         // `address` is a socket address of the length given, and outlives the calls.
         let isBound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
@@ -20,8 +20,9 @@ final class SilentServer: Sendable {
                     && getsockname(listener, generic, &length) == 0
             }
         }
-        guard isBound else { throw Tool.Problem(description: "cannot listen on the loopback") }
+        self.listener = listener
         port = Int(UInt16(bigEndian: address.sin_port))
+        guard isBound else { throw CocoaError(.featureUnsupported) }
     }
 
     deinit { close(listener) }
@@ -29,5 +30,5 @@ final class SilentServer: Sendable {
     var url: String { "http://127.0.0.1:\(port)/never.mp4" }
 
     /// Blocks until somebody has connected. The connection stays open for as long as the process lives.
-    func waitForVisitor() { _ = unsafe accept(listener, nil, nil) }
+    func waitForVisitor() { _ = accept(listener, nil, nil) }
 }
