@@ -62,5 +62,6 @@ step "the tests" tests
 step "the demo" samples/demo.sh
 step "the demo once more" samples/demo.sh
 step "the runtime packages are enough" Tests/runtime-packages.sh
+step "a batch that is killed three times" Tests/batch-kill.sh short
 step "the library call" library_call
 summary
