@@ -92,4 +92,12 @@ struct EncodeTests {
         let text = String(decoding: bytes, as: UTF8.self)
         for word in ["Exif", "ICC", "http", "tEXt", "iCCP", "eXIf"] { #expect(!text.contains(word)) }
     }
+
+    @Test(arguments: Recipe.OutputFormat.allCases)
+    func holdsNoMoreMemoryThanItsBytes(_ format: Recipe.OutputFormat) throws {
+        var recipe = Recipe()
+        recipe.format = format
+        let bytes = try Encoder.encode(Bitmap(width: 320, height: 180), recipe: recipe)
+        #expect(bytes.capacity < bytes.count + 256)
+    }
 }

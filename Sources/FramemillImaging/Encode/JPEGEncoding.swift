@@ -51,6 +51,8 @@ enum JPEGEncoding {
             let words = unsafe String(cString: tjGetErrorStr2(handle))
             throw Failure(.internalError, .encode, "TurboJPEG could not encode the picture", cause: words)
         }
-        return bytes
+        // The buffer was made for the worst case, several times what came out; a cover is kept for long, so it gets its
+        // own bytes and no more.
+        return unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
     }
 }
