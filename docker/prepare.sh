@@ -6,7 +6,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # `sudo` replaces PATH by its own, so the places a toolchain is usually unpacked to are looked at as well.
 if ! command -v swift >/dev/null; then
     home=$(getent passwd "${SUDO_USER:-$(id -un)}" | cut -d: -f6)
-    for place in /opt/swift/usr/bin /usr/local/swift/usr/bin "$home/.local/share/swiftly/bin" "$home/swift/usr/bin"; do
+    for place in /opt/*/usr/bin /usr/local/swift/usr/bin "$home/.local/share/swiftly/bin" "$home/swift/usr/bin"; do
         if [ -x "$place/swift" ]; then
             PATH="$place:$PATH"
             break

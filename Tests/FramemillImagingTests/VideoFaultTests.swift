@@ -1,6 +1,5 @@
 import FramemillEngine
 import FramemillMedia
-import Synchronization
 import TestSupport
 import Testing
 
@@ -286,59 +285,5 @@ import Testing
         let list = Array("#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n".utf8)
         let failure = #expect(throws: Failure.self) { try cover(list) }
         #expect(failure?.reason == .notMedia)
-    }
-
-    /// The picture itself against ffmpeg's, for every codec and layout at hand.
-    @Test(
-        arguments: [
-            ("mp4", ["-c:v", "libx264", "-pix_fmt", "yuv420p"]),
-            ("mp4", ["-c:v", "libx264", "-pix_fmt", "yuv444p"]),
-            ("mkv", ["-c:v", "libx264", "-pix_fmt", "yuvj420p", "-color_range", "pc"]),
-            ("mkv", ["-c:v", "libvpx"]), ("webm", ["-c:v", "libvpx-vp9", "-speed", "8"]),
-            ("mkv", ["-c:v", "libx265", "-x265-params", "log-level=none"]),
-            ("avi", ["-c:v", "mpeg4", "-q:v", "2"]),
-            ("ts", ["-c:v", "mpeg2video", "-q:v", "2"]), ("mpg", ["-c:v", "mpeg1video", "-q:v", "2"]),
-            ("mov", ["-c:v", "mjpeg", "-q:v", "2"]), ("mov", ["-c:v", "prores"]),
-            ("flv", ["-c:v", "flv1", "-q:v", "2"]),
-            ("ogv", ["-c:v", "libtheora", "-q:v", "9"]), ("wmv", ["-c:v", "wmv2", "-q:v", "2"]),
-            ("mkv", ["-c:v", "ffv1", "-pix_fmt", "gray"]), ("mov", ["-c:v", "qtrle"]),
-            ("mov", ["-c:v", "rawvideo", "-pix_fmt", "uyvy422"]),
-            ("avi", ["-c:v", "rawvideo", "-pix_fmt", "bgr24"]),
-            ("mkv", ["-c:v", "ffv1", "-pix_fmt", "yuv422p10le"]),
-        ] as [(String, [String])])
-    func equalsWhatFFmpegDecodes(_ kind: String, _ codec: [String]) throws {
-        let clip = try make("x.\(kind)", ["-f", "lavfi", "-i", "testsrc2=d=0.4:s=352x288:r=25"] + codec)
-        let ours = try cover(clip, at: .first).bitmap
-        let theirs = try Tool.output(
-            "ffmpeg",
-            [
-                "-v", "error", "-i", folder.file("x.\(kind)"), "-frames:v", "1", "-f", "rawvideo", "-pix_fmt",
-                "rgba", "-",
-            ])
-        try #require(theirs.count == ours.pixels.count)
-        var sums = [0, 0, 0, 0]
-        for index in theirs.indices { sums[index % 4] += abs(Int(theirs[index]) - Int(ours.pixels[index])) }
-        for channel in 0..<3 { #expect(Double(sums[channel]) / Double(352 * 288) <= 2, "channel \(channel)") }
-    }
-}
-
-/// The same bytes over and over, from a source that never says how many there are.
-private final class EndlessReader: ByteReader {
-    private let bytes: [UInt8]
-    private let read = Mutex<Int64>(0)
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
-    var byteCount: Int64? { nil }
-    var isLocal: Bool { false }
-    var cost: (bytes: Int64, requests: Int) { (read.withLock { $0 }, 1) }
-    func expect(_ range: Range<Int64>) {}
-    func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(Failure) -> Int {
-        let start = Int(offset % Int64(bytes.count))
-        let count = min(buffer.count, bytes.count - start)
-        unsafe bytes.withUnsafeBytes { source in
-            // `count` bytes lie behind `start`, and fit the buffer.
-            unsafe buffer.copyMemory(from: .init(rebasing: source[start..<start + count]))
-        }
-        read.withLock { $0 += Int64(count) }
-        return count
     }
 }
