@@ -60,7 +60,7 @@ for line in open("plan"):
 PYTHON
 cut -d' ' -f2 plan >list
 
-batch() { exec "$binary" batch list --out out --cache none --jobs $jobs --size 64 --quiet; }
+batch() { exec "$binary" batch list --out out --cache none --jobs $jobs --size 64 --quiet 2>>errors; }
 done_lines() { if [ -f out/manifest.jsonl ]; then wc -l <out/manifest.jsonl; else echo 0; fi; }
 peak() { awk '/^VmHWM/ { print $2 }' "/proc/$pid/status" 2>/dev/null || true; }
 
@@ -74,7 +74,8 @@ for round in 1 2 3; do
     while kill -0 "$pid" 2>/dev/null && [ "$(done_lines)" -lt "$target" ]; do sleep 0.02; done
     high=$(peak)
     kill -KILL "$pid" 2>/dev/null || true
-    wait "$pid" 2>/dev/null || true
+    ended=0
+    wait "$pid" 2>/dev/null || ended=$?
     pid=
     whole=$(done_lines)
     head -n "$whole" out/manifest.jsonl >"manifest.$round"
@@ -83,6 +84,7 @@ for round in 1 2 3; do
     reported=$(grep -c '"code":"ok"' "manifest.$round" || true)
     again=$((made - reported))
     echo "      killed at line $whole of $lines; $again to be made again; VmHWM ${high:-?} kB"
+    check "round $round: it was the kill that ended it" test "$ended" -eq 137
     check "round $round: at most $jobs covers are made again" test "$again" -le "$jobs" -a "$again" -ge 0
 done
 
@@ -104,6 +106,8 @@ early=${early:-$late}
 echo "      VmHWM ${early:-0} kB after a fifth, ${late:-0} kB at the end"
 
 broken=$((lines / 100))
+check "no word of trouble" test ! -s errors
+[ ! -s errors ] || cat errors
 check "exit code 1: some failed" test "$code" -eq 1
 check "one line per input" test "$(done_lines)" -eq "$lines"
 sed 's/.*"line":\([0-9]*\)[,}].*/\1/' out/manifest.jsonl | sort -n >seen

@@ -52,7 +52,10 @@ struct Batch {
         try ListReader.check(options.list)
         folder = OutputFolder(options.out)
         try folder.prepare()
-        mill = try Framemill(options.configuration, renderer: Imaging())
+        // Equal lines are answered by the manifest, so covers kept in memory would only be held, never asked for.
+        var configuration = options.configuration
+        configuration.memoryCacheBytes = min(configuration.memoryCacheBytes, 4 << 20)
+        mill = try Framemill(configuration, renderer: Imaging())
         manifest = try Manifest(options.manifest) { [folder] record in
             guard record.isMade else { return !options.retriesFailed }
             guard let file = record.file, let facts = record.facts else { return false }
