@@ -19,7 +19,7 @@ if [ -f "$kit/cover_c.c" ]; then
     gcc -O3 -march=native "$kit/cover_c.c" -o "$work/peer" -w \
         -lavformat -lavcodec -lswscale -lavutil -ljpeg -lpthread -lm
     name="textbook libav loop (plain-t1)"
-    peer() { "$work/peer" -n 1 -v plain-t1 "$clip" | awk '/plain-t1/ { print $9 }'; }
+    peer() { "$work/peer" -n 1 -v plain-t1 "$clip" | awk '/plain-t1/ { print $10 }'; }
 else
     name="ffmpeg command"
     peer() {
