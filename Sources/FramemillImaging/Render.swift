@@ -146,6 +146,7 @@ public struct Imaging: Renderer {
     }
 
     private static func account(_ facts: inout Facts, _ reader: any ByteReader, _ timer: StageTimer) {
+        facts.durationText = facts.duration.map(Facts.clock(seconds:))
         let cost = reader.cost
         facts.bytesRead = cost.bytes
         facts.requests = cost.requests

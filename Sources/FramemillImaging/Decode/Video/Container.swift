@@ -166,7 +166,6 @@ struct Container: ~Copyable {
         facts.orientation = orientation(of: index)
         (facts.rotation, facts.mirrored) = Geometry.words(facts.orientation)
         facts.duration = duration(of: index)
-        facts.durationText = facts.duration.map(Facts.clock(seconds:))
         if unsafe stream.nb_frames > 0 { facts.frameCount = unsafe Int(stream.nb_frames) }
         let rate = unsafe stream.avg_frame_rate.num > 0 ? stream.avg_frame_rate : stream.r_frame_rate
         if rate.num > 0, rate.den > 0 { facts.frameRate = Double(rate.num) / Double(rate.den) }
