@@ -86,6 +86,7 @@ struct Command {
             try Tool.output("ffmpeg", ["-v", "error", "-f", "lavfi", "-i", source] + options + [file])
             return try folder.read(name)
         } catch {
+            // A clip made once for all tests, in a static that can't throw: without it none of them means anything.
             fatalError("these tests need ffmpeg: \(error)")
         }
     }

@@ -27,7 +27,7 @@ struct FrameChooser {
     let showDamaged: Bool
     let stop: Stop
 
-    /// Finds the picture and leaves it in `picture`; no time and no packets mean that the stream has none.
+    /// Leaves the picture in `picture`; `isFound` says whether there was one.
     func choose(
         _ input: borrowing AVInput, stream index: Int, into picture: borrowing AVPicture
     ) throws(Failure) -> Choice {
