@@ -57,6 +57,37 @@ import Testing
         #expect(reader.byteCount == 95_000)
     }
 
+    @Test(arguments: ["/toend/5000000/a.mp4", "/beyond/5000000/a.mp4", "/held/5000000/a.mp4"])
+    func readsNoFurtherThanItAskedWhereAServerGivesMore(_ path: String) async throws {
+        let bench = try FetchBench()
+        let reader = try await bench.open(path)
+        #expect(reader.byteCount == 5_000_000)
+        #expect(try await bench.read(reader, 0, 1000) == pattern(0, 1000))
+        #expect(try await bench.read(reader, 4_990_000, 99_999) == pattern(4_990_000, 10_000))
+        #expect(reader.cost.requests == 2)
+        #expect(reader.cost.bytes < 500_000)
+    }
+
+    /// The largest numbers there are: sums of them would end the process.
+    @Test func refusesLengthsThatNothingHas() async throws {
+        let bench = try FetchBench()
+        #expect(await bench.failure("/vast/0/a.mp4")?.reason == .badResponse)
+        let reader = try await bench.open("/endlesslength/0/a.mp4")
+        #expect(reader.byteCount == nil)
+        #expect(try await bench.read(reader, 1000, 1000) == pattern(1000, 1000))
+    }
+
+    @Test(arguments: ["/ranges/1000000/a.mp4", "/whole/1000000/a.mp4", "/untold/1000000/a.mp4"])
+    func readsNothingAtTheLargestOffsets(_ path: String) async throws {
+        let bench = try FetchBench()
+        let reader = try await bench.open(path)
+        for offset: Int64 in [.max, .max - 1, .max - 100_000] {
+            #expect(try await bench.read(reader, offset, 10) == [])
+            reader.expect(offset..<Int64.max)
+        }
+        reader.expect(0..<Int64.max)
+    }
+
     @Test func asksNotForEverWhereNothingComes() async throws {
         let bench = try FetchBench()
         let reader = try await bench.open("/hollow/1000000/a.mp4")
@@ -112,7 +143,8 @@ import Testing
         ("/ranges/0/a", Failure.Reason.empty), ("/whole/0/a", .empty), ("/chunked/0/a", .empty),
         ("/shifted/1000/a", .badResponse), ("/packed/1000/a", .badResponse), ("/status/404/a", .http(404)),
         ("/status/403/a", .http(403)), ("/status/500/a", .http(500)), ("/status/304/a", .badResponse),
-        ("/nothing/0/a", .badResponse),
+        ("/nothing/0/a", .badResponse), ("/old/1000/a", .badResponse), ("/upgrade/1000/a", .badResponse),
+        ("/longheader/500000/a", .badResponse), ("/manyheaders/1000/a", .badResponse),
     ])
     func saysWhatAnAnswerMeans(_ path: String, _ reason: Failure.Reason) async throws {
         let bench = try FetchBench()
@@ -125,6 +157,21 @@ import Testing
         let bench = try FetchBench()
         #expect(await bench.failure("/status/\(status)/a")?.retryAfterSeconds == 7)
         #expect(await bench.failure("/status/404/a")?.retryAfterSeconds == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("120", 120), (" 7 ", 7), ("Sun, 06 Nov 1994 08:49:37 GMT", 37),
+            ("Sunday, 06-Nov-94 08:50:00 GMT", 60),
+            ("Sun Nov  6 08:49:00 1994", 0), ("Sat, 05 Nov 1994 00:00:00 GMT", 0), ("-5", nil), ("soon", nil),
+            ("99999999999999999999999", nil),
+        ] as [(String, Int?)])
+    func readsBothFormsOfRetryAfter(_ text: String, _ seconds: Int?) {
+        var head = ResponseHead()
+        head.take("HTTP/1.1 503 Busy\r\n")
+        head.take("Retry-After: \(text)\r\n")
+        // 1994-11-06 08:49:00.
+        #expect(head.retryAfterSeconds(now: 784_111_740) == seconds)
     }
 
     /// B40: the request line, byte for byte, and the same clip under each spelling.

@@ -114,6 +114,50 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.ranged(body(size), asked)
         self.send(206, {"Content-Range": "bytes %s/%d" % (asked[6:], size)}, b"")
 
+    def mode_toend(self, size, asked):
+        # Starts where it was asked to and gives all that is left.
+        start = int(asked[6:].split("-")[0])
+        self.ranged(body(size), "bytes=%d-" % start)
+
+    def mode_beyond(self, size, asked):
+        # Announces the range that was asked for, and sends on and on.
+        start, end = (int(text) for text in asked[6:].split("-"))
+        end = min(end, size - 1)
+        self.send(206, {"Content-Range": "bytes %d-%d/%d" % (start, end, size)}, body(size)[start:end + 1], -1)
+        while True:
+            self.wfile.write(bytes(1 << 16))
+
+    def mode_held(self, size, asked):
+        # All that was asked for, in a body that does not end.
+        start, end = (int(text) for text in asked[6:].split("-"))
+        end = min(end, size - 1)
+        self.send(206, {"Content-Range": "bytes %d-%d/%d" % (start, end, size)}, body(size)[start:end + 1], -1)
+        self.until_closed()
+
+    def mode_vast(self, size, asked):
+        most = (1 << 63) - 1
+        self.send(206, {"Content-Range": "bytes 0-%d/%d" % (most - 1, most)}, body(1 << 17), -1)
+        self.until_closed()
+
+    def mode_endlesslength(self, size, asked):
+        self.send(200, {}, body(1 << 17), (1 << 63) - 1)
+        self.until_closed()
+
+    def mode_old(self, size, asked):
+        # HTTP/0.9: a body and nothing else.
+        self.wfile.write(body(size))
+        self.close_connection = True
+
+    def mode_upgrade(self, size, asked):
+        self.send(101, {"Upgrade": "h2c", "Connection": "Upgrade"}, body(size), -1)
+        self.close_connection = True
+
+    def mode_longheader(self, size, asked):
+        self.send(200, {"X": "a" * size}, b"", 0)
+
+    def mode_manyheaders(self, size, asked):
+        self.send(200, {"X-%d" % number: "a" * 1000 for number in range(size)}, b"", 0)
+
     def mode_packed(self, size, asked):
         self.ranged(body(size), asked, extra={"Content-Encoding": "gzip"})
 

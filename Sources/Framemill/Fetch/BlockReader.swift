@@ -29,7 +29,7 @@ final class BlockReader: ByteReader {
     func expect(_ range: Range<Int64>) { store.expect(range) }
 
     func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(Failure) -> Int {
-        guard offset >= 0, buffer.count > 0 else { return 0 }
+        guard offset >= 0, offset < BlockStore.farthest, buffer.count > 0 else { return 0 }
         while true {
             try stop.check(.fetch)
             switch unsafe try store.read(at: offset, into: buffer) {

@@ -7,9 +7,11 @@ extension BlockStore: TransferSink {
         let failure = state.withLock { state -> Failure? in
             guard let active = state.active[number] else { return nil }
             if state.isOpen {
-                // A server may give less than was asked for; the next read asks on from there.
-                if let content = head.contentRange { state.active[number]!.range = content.range }
-                return Self.problem(head, active, name(state), state)
+                let problem = Self.problem(head, active, name(state), state)
+                if problem == nil, let content = head.contentRange {
+                    state.active[number]!.range = Self.used(content.range, of: active)
+                }
+                return problem
             }
             state.location = location
             return accept(head, number, &state)
@@ -77,8 +79,9 @@ extension BlockStore: TransferSink {
             }
             state.total = content.total
             state.validator = head.strongValidator
-            state.active[number]!.range = content.range
-            state.windowEnd = content.range.upperBound
+            let used = Self.used(content.range, of: state.active[number]!)
+            state.active[number]!.range = used
+            state.windowEnd = used.upperBound
             return nil
         case 416:
             // Not even the first byte is there.
@@ -105,8 +108,7 @@ extension BlockStore: TransferSink {
         }
         switch head.status {
         case 206:
-            guard let content = head.contentRange, content.range.lowerBound == active.range.lowerBound,
-                content.range.upperBound <= active.range.upperBound
+            guard let content = head.contentRange, content.range.lowerBound == active.range.lowerBound
             else { return wrongRange(head, active.range.lowerBound, name) }
             if let old = state.total, let new = content.total, old != new {
                 return changed("\(old) bytes before, \(new) now")
@@ -121,6 +123,12 @@ extension BlockStore: TransferSink {
         default:
             return changed("a request for a range got the whole")
         }
+    }
+
+    /// A server may give less than was asked for: the next read asks on from there. It may also give all that is left
+    /// and not look at where the range ends: what is past it is not read.
+    private static func used(_ given: Range<Int64>, of active: Active) -> Range<Int64> {
+        given.lowerBound..<min(given.upperBound, active.range.upperBound)
     }
 
     private static func wrongRange(_ head: ResponseHead, _ offset: Int64, _ name: String) -> Failure {
@@ -142,14 +150,19 @@ extension BlockStore: TransferSink {
             state.bytes += Int64(part.count)
         } else {
             guard count <= left else { throw overBudget(state.bytes + count, state) }
-            let wanted = Int(min(count, active.range.upperBound - active.position))
+            let wanted = min(count, active.range.upperBound - active.position)
             // A copy of the front of the buffer.
-            state.extents.insert(unsafe Array(bytes[..<wanted]), at: active.position)
+            state.extents.insert(unsafe Array(bytes[..<Int(wanted)]), at: active.position)
             state.bytes += count
+            let position = active.position + wanted
+            state.active[number]!.position = position
+            // All is here, whether or not the server ends its body now.
+            if position == active.range.upperBound { state.isOpen = true }
+            return wanted < count ? .enough : .taken
         }
         state.active[number]!.position += min(count, left)
-        if state.spool != nil, state.spool!.byteCount >= Self.smallestWindow { state.isOpen = true }
-        return count < left || state.spool == nil ? .taken : .enough
+        if state.spool!.byteCount >= Self.smallestWindow { state.isOpen = true }
+        return count < left ? .taken : .enough
     }
 }
 

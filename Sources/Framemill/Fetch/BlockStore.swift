@@ -48,6 +48,9 @@ final class BlockStore: Sendable {
         var opener: CheckedContinuation<Void, Never>?
     }
 
+    /// No source has a byte here. Files and servers name offsets up to the largest number; sums below this can't
+    /// overflow.
+    static let farthest: Int64 = 1 << 62
     static let smallestWindow: Int64 = 64 << 10
     static let largestWindow: Int64 = 512 << 10
     /// Two transfers may be this far ahead of their reads and still fit the pieces in memory.
@@ -147,7 +150,7 @@ extension BlockStore {
         let transfer = state.withLock { state -> Transfer? in
             guard state.spool == nil, state.failure == nil else { return nil }
             let start = nextWanted(from: max(0, range.lowerBound), state)
-            let end = limit(min(range.upperBound, state.total ?? .max), after: start, state)
+            let end = limit(min(range.upperBound, state.total ?? Self.farthest), after: start, state)
             guard start < end else { return nil }
             guard state.bytes + (end - start) <= limits.sourceBytes else {
                 state.failure = overBudget(state.bytes + (end - start), state)
@@ -230,7 +233,7 @@ extension BlockStore {
     }
 
     private func window(from offset: Int64, size: Int64, _ state: inout State) -> Transfer {
-        let end = limit(min(offset + size, state.total ?? .max), after: offset, state)
+        let end = limit(min(offset + size, state.total ?? Self.farthest), after: offset, state)
         state.windowEnd = end
         return order(offset..<end, &state)
     }

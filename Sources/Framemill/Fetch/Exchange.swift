@@ -117,12 +117,19 @@ internal import Glibc
         if dialled == 0, let refusedAddress {
             return Failure(
                 .blockedAddress, .fetch,
-                "\(location.host) is at \(refusedAddress), which is not a public address "
+                (location.host.contains(refusedAddress)
+                    ? "\(refusedAddress) is not a public address "
+                    : "\(location.host) is at \(refusedAddress), which is not a public address ")
                     + "(Configuration.allowNet, --allow-net \(refusedAddress))")
         }
         // curl ends its text with a zero inside the buffer, which is zeroed at the start.
         let words = unsafe String(cString: errorText)
         let text = unsafe words.isEmpty ? String(cString: curl_easy_strerror(code)) : words
+        if dialled > 0, !head.isComplete, code == CURLE_OUT_OF_MEMORY {
+            return Failure(
+                .badResponse, .fetch, "\(name) answered with a header that is too long for libcurl",
+                cause: "curl \(code.rawValue): \(text)")
+        }
         return Self.failure(code, text, name, transfer.limits)
     }
 }
@@ -195,6 +202,11 @@ extension Exchange {
     }
 
     fileprivate func take(body bytes: UnsafeRawBufferPointer) -> Int {
+        guard head.isComplete else {
+            // A 101 that nobody asked for makes curl hand on what follows as it is.
+            failure = Failure(.badResponse, .fetch, "\(name) sent bytes before it answered (\(head.status))")
+            return -1
+        }
         if failure != nil || head.isRedirect || head.status == 416 {
             discarded += bytes.count
             return discarded <= Self.discardLimit ? bytes.count : -1
@@ -261,6 +273,8 @@ extension Exchange {
         }
         switch code {
         case CURLE_COULDNT_RESOLVE_HOST: return make(.dns, "the host of \(name) has no address")
+        case CURLE_RECV_ERROR where words.contains("header") || words.contains("chunked"):
+            return make(.badResponse, "\(name) answered badly")
         case CURLE_COULDNT_CONNECT, CURLE_SEND_ERROR, CURLE_RECV_ERROR:
             return make(.unreachable, "the connection to \(name) failed")
         case CURLE_OPERATION_TIMEDOUT where words.hasPrefix("Operation too slow"):
@@ -276,8 +290,8 @@ extension Exchange {
             CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT:
             return make(.tls, "no secure connection to \(name)")
         case CURLE_OUT_OF_MEMORY: return make(.outOfMemory, "libcurl has no memory for \(name)")
-        case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
-            return make(.badURL, "libcurl can't read \(name)")
+        // "Unsupported protocol" is not among the caller's: http and https alone get here, and curl says so of answers.
+        case CURLE_URL_MALFORMAT: return make(.badURL, "libcurl can't read \(name)")
         case CURLE_FAILED_INIT: return make(.internalError, "libcurl could not start on \(name)")
         default: return make(.badResponse, "\(name) answered badly")
         }

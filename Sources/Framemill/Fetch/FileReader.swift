@@ -71,7 +71,7 @@ final class FileReader: ByteReader {
     }
 
     func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(Failure) -> Int {
-        guard offset >= 0 else { return 0 }
+        guard offset >= 0, offset < byteCount ?? .max else { return 0 }
         guard let count = unsafe file.read(at: offset, into: buffer) else {
             throw Failure(.notFound, .fetch, "can't read \(path)", cause: systemWords())
         }

@@ -1,4 +1,6 @@
+internal import CCurl
 internal import FramemillMedia
+internal import Glibc
 
 /// The status line and the headers of one response, as they come in.
 struct ResponseHead: Sendable {
@@ -26,10 +28,22 @@ struct ResponseHead: Sendable {
 
     var isRedirect: Bool { [301, 302, 303, 307, 308].contains(status) && self["location"] != nil }
 
-    var length: Int64? { self["content-length"].flatMap { Int64($0) } }
+    /// `nil` for what no source can have.
+    var length: Int64? {
+        self["content-length"].flatMap { Int64($0) }.flatMap {
+            (0..<BlockStore.farthest).contains($0) ? $0 : nil
+        }
+    }
 
-    /// Seconds of `Retry-After`; its date form is not worth a calendar.
-    var retryAfterSeconds: Int? { self["retry-after"].flatMap { Int($0.filter { $0 != " " }) } }
+    /// Seconds of `Retry-After`, which names them or a date (RFC 9110, 10.2.3); a date that has passed is 0.
+    /// - Parameter now: seconds since 1970.
+    func retryAfterSeconds(now: Int = time(nil)) -> Int? {
+        guard let text = self["retry-after"]?.filter({ $0 != "\t" }) else { return nil }
+        if let seconds = Int(text.filter { $0 != " " }) { return seconds >= 0 ? seconds : nil }
+        // The text lives through the call, and the second argument is not used.
+        let date = unsafe curl_getdate(text, nil)
+        return date < 0 ? nil : max(0, date - now)
+    }
 
     /// `bytes 0-99/1000`, with `nil` for a total of `*`; `nil` when the header is absent or makes no sense.
     var contentRange: (range: Range<Int64>, total: Int64?)? {
@@ -37,10 +51,13 @@ struct ResponseHead: Sendable {
         let parts = value.dropFirst(5).drop { $0 == " " || $0 == "=" }.split(separator: "/")
         guard parts.count == 2 else { return nil }
         let ends = parts[0].split(separator: "-").map { Int64($0) }
-        guard ends.count == 2, let first = ends[0], let last = ends[1], first >= 0, last >= first, last < .max
+        guard ends.count == 2, let first = ends[0], let last = ends[1], first >= 0, last >= first,
+            last < BlockStore.farthest
         else { return nil }
         let total = Int64(parts[1].filter { $0 != " " })
-        guard total != nil || parts[1].hasPrefix("*"), last < total ?? .max else { return nil }
+        guard total != nil || parts[1].hasPrefix("*"), last < total ?? .max,
+            total ?? 0 <= BlockStore.farthest
+        else { return nil }
         return (first..<last + 1, total)
     }
 
@@ -64,7 +81,7 @@ struct ResponseHead: Sendable {
         switch status {
         case 200..<300, 416: return encodingFailure(at: name)
         case 400...599:
-            let wait = status == 429 || status == 503 ? retryAfterSeconds : nil
+            let wait = status == 429 || status == 503 ? retryAfterSeconds() : nil
             return Failure(.http(status), .fetch, "\(name) answered \(status)", retryAfterSeconds: wait)
         default:
             return Failure(.badResponse, .fetch, "\(name) answered \(status), which leads nowhere")

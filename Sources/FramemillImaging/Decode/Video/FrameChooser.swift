@@ -167,6 +167,7 @@ struct StreamClock {
         let stamp =
             unsafe frame.best_effort_timestamp != framemill_no_pts() ? frame.best_effort_timestamp : frame.pts
         guard stamp != framemill_no_pts() else { return nil }
-        return Double(stamp - origin) * unit
+        let (ticks, overflow) = stamp.subtractingReportingOverflow(origin)
+        return overflow ? nil : Double(ticks) * unit
     }
 }

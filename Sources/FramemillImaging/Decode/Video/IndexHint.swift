@@ -8,7 +8,7 @@ enum IndexHint {
     static func index(_ head: [UInt8], of reader: any ByteReader) {
         guard !reader.isLocal, head.count >= 12, Array(head[4..<8]) == Array("ftyp".utf8) else { return }
         var offset: Int64 = 0
-        while offset + 16 <= Int64(head.count) {
+        while offset <= Int64(head.count) - 16 {
             let at = Int(offset)
             func number(_ start: Int, _ count: Int) -> Int64 {
                 head[start..<start + count].reduce(0) { $0 << 8 | Int64($1) }
@@ -40,7 +40,9 @@ enum IndexHint {
         for number in 0..<min(16, unsafe avformat_index_get_entries_count(stream)) {
             guard let entry = unsafe avformat_index_get_entry(stream, number)?.pointee else { return }
             guard entry.flags & AVINDEX_KEYFRAME != 0, entry.size > 0, entry.pos >= 0 else { continue }
-            input.io.reader.expect(entry.pos..<entry.pos + Int64(entry.size))
+            // A file may place its sample anywhere, the largest number included.
+            let (end, overflow) = entry.pos.addingReportingOverflow(Int64(entry.size))
+            if !overflow { input.io.reader.expect(entry.pos..<end) }
             return
         }
     }
