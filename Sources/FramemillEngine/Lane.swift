@@ -116,6 +116,11 @@ public final class Lane<Context: ~Copyable>: Sendable {
         return try outcome.get()
     }
 
+    /// Runs `body` when a thread is idle, and tells nobody; not at all once the lane is closed.
+    public func post(priority: Priority = .interactive, _ body: @escaping @Sendable () -> Void) {
+        _ = submit(priority) { _, _ in body() }
+    }
+
     private func submit(_ priority: Priority, _ job: @escaping Job) -> Bool {
         let accepted = shared.backlog.withLock { backlog in
             guard !backlog.isClosed else { return false }

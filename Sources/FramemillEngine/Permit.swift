@@ -19,6 +19,13 @@ public final class Permits: Sendable {
         return try body()
     }
 
+    /// Runs `body` with a permit if one is free at this moment.
+    public func holdingIfFree(_ body: () -> Void) {
+        guard free.wait(timeout: .now()) == .success else { return }
+        defer { free.signal() }
+        body()
+    }
+
     /// Lends the permit that the calling thread holds while `wait` blocks, and takes one back afterwards.
     public func lending<Value, Problem>(_ wait: () throws(Problem) -> Value) throws(Problem) -> Value {
         free.signal()

@@ -10,4 +10,25 @@ public protocol Renderer: Sendable {
 
     /// The facts alone; no picture is encoded, and none decoded where the container says enough.
     func probe(_ reader: any ByteReader, limits: Limits, stop: Stop) throws(Failure) -> Facts
+
+    /// Reads the index of a GIF, animated WebP or APNG, or of a still one of these; no pixel is decoded.
+    func animation(
+        _ reader: any ByteReader, limits: Limits, stop: Stop
+    ) throws(Failure) -> any AnimationDecoder
+}
+
+/// One opened animation. Its calls block and compute, on a lane's thread that holds a permit; several threads may use
+/// one at a time.
+public protocol AnimationDecoder: Sendable {
+    var facts: AnimationFacts { get }
+
+    /// The frames from `place` on, in order, as many as keep within `windowBytes` of working memory but at least one;
+    /// none at the end. `place` then stands behind them; after a failure it stands where it stood.
+    func frames(
+        from place: inout AnimationPlace, windowBytes: Int, crew: Crew, stop: Stop
+    ) throws(Failure) -> [AnimationFrame]
+
+    /// One frame, equal to the sequential one. Decodes from the last frame before it that depends on none.
+    /// - Throws: `badOption` for an index that is not there.
+    func frame(at index: Int, crew: Crew, stop: Stop) throws(Failure) -> AnimationFrame
 }

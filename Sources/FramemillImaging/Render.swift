@@ -65,6 +65,18 @@ public struct Imaging: Renderer {
         return facts
     }
 
+    public func animation(
+        _ reader: any ByteReader, limits: Limits, stop: Stop
+    ) throws(Failure) -> any AnimationDecoder {
+        let format = try Self.format(try Self.head(of: reader))
+        switch format {
+        case .gif: return FrameDecoder(try GIFAnimation(reader, limits: limits, stop: stop))
+        default:
+            throw Failure(
+                .notSupported, .probe, "frames are taken from GIF, WebP, APNG and PNG, not from this format")
+        }
+    }
+
     private static func still(
         _ format: Format, _ reader: any ByteReader, _ recipe: Recipe, _ limits: Limits, _ stop: Stop,
         _ timer: inout StageTimer

@@ -4,6 +4,8 @@ public struct Limits: Sendable, Equatable {
     public var sourceBytes: Int64 = 64 << 20
     /// Pixels of one stored picture or canvas. 8192 x 8192: an 8K frame fits, a bomb does not.
     public var pixelsPerFrame: Int = 8192 * 8192
+    /// Frames of one animation. Each costs some 100 bytes of index before anything is decoded.
+    public var frames: Int = 100_000
     /// Wall time of one job from call to answer, waiting included.
     public var deadline: Duration = .seconds(20)
     /// Redirects followed for one request.

@@ -189,4 +189,10 @@ private final class HeldRenderer: Renderer {
     }
 
     func probe(_ reader: any ByteReader, limits: Limits, stop: Stop) throws(Failure) -> Facts { Facts() }
+
+    func animation(
+        _ reader: any ByteReader, limits: Limits, stop: Stop
+    ) throws(Failure) -> any AnimationDecoder {
+        throw Failure(.notSupported, .probe, "only covers")
+    }
 }

@@ -1,0 +1,184 @@
+// Draws frames on their canvases: what a browser does in an `img` element. A window of frames is drawn at once, cut
+// into bands of rows, each band through all frames in order: pixels depend on those below them in time, never on
+// their neighbours, so bands need no order among them. Each canvas is written once where a frame hides everything,
+// else copied from the one below and drawn over.
+//
+// What is below the first frame, and what the disposal "background" leaves, is transparent, as in all browsers; the
+// background colours of GIF and WebP files are not used (Pillow, ImageMagick and ffmpeg paint GIF's).
+
+internal import FramemillEngine
+internal import FramemillMedia
+
+struct Compositor {
+    let width: Int
+    let height: Int
+    let arithmetic: BlendArithmetic
+
+    /// Draws `patches` of the frames from `place.next` on. `place` then stands behind them.
+    func draw(_ patches: [Patch], of facts: [FrameFacts], at place: inout AnimationPlace, crew: Crew)
+        -> [Bitmap]
+    {
+        var steps: [Step] = []
+        var below = Canvas(index: nil, isOpaque: place.isBaseOpaque, clear: place.clear)
+        for (index, patch) in patches.enumerated() {
+            let frame = facts[place.next + index]
+            let hidesAll = hides(frame, patch)
+            steps.append(Step(patch: patch, frame: frame, below: hidesAll ? nil : below))
+            let isOpaque = hidesAll || below.isOpaque && below.clear == nil && frame.blend == .over
+            steps[index].isOpaque = hidesAll ? patch.isOpaque : isOpaque
+            switch frame.disposal {
+            case .keep: below = Canvas(index: index, isOpaque: steps[index].isOpaque, clear: nil)
+            case .background:
+                below = Canvas(index: index, isOpaque: steps[index].isOpaque, clear: rectangle(frame))
+            case .previous: break
+            }
+        }
+        let base = place.base
+        let drawn = steps
+        let canvases = Self.arrays(steps.count, byteCount: width * height * 4) { addresses in
+            // A band of some 64 KiB stays in the second-level cache from frame to frame.
+            let rows = max(1, min(height, (64 << 10) / (width * 4)))
+            let bands = (height + rows - 1) / rows
+            let pixels = width * height * drawn.count
+            crew.each(bands, helpers: pixels < 1 << 17 ? 0 : .max) { [self] band in
+                let range = band * rows..<min(height, (band + 1) * rows)
+                for index in drawn.indices {
+                    self.draw(drawn[index], rows: range, at: addresses, index: index, base: base)
+                }
+            }
+        }
+        if let index = below.index { place.base = canvases[index] }
+        place.isBaseOpaque = below.isOpaque
+        place.clear = below.clear
+        place.next += patches.count
+        return canvases.enumerated().map {
+            Bitmap(width: width, height: height, pixels: $0.element, hasAlpha: !steps[$0.offset].isOpaque)
+        }
+    }
+
+    /// A canvas of this window, or with no index the one before it.
+    private struct Canvas {
+        var index: Int?
+        var isOpaque: Bool
+        var clear: AnimationPlace.Rectangle?
+    }
+
+    private struct Step: Sendable {
+        var patch: Patch
+        var frame: FrameFacts
+        var from: Int?
+        var clear: AnimationPlace.Rectangle?
+        var needsBase: Bool
+        var isOpaque = false
+
+        init(patch: Patch, frame: FrameFacts, below: Canvas?) {
+            self.patch = patch
+            self.frame = frame
+            from = below?.index
+            clear = below?.clear
+            needsBase = below != nil
+        }
+    }
+
+    private func hides(_ frame: FrameFacts, _ patch: Patch) -> Bool {
+        guard patch.isOpaque || frame.blend == .source else { return false }
+        return patch.pixelCount == frame.width * frame.height && covers(frame)
+    }
+
+    /// Whether its rectangle is the whole canvas or more.
+    func covers(_ frame: FrameFacts) -> Bool {
+        frame.left == 0 && frame.top == 0 && frame.width >= width && frame.height >= height
+    }
+
+    private func rectangle(_ frame: FrameFacts) -> AnimationPlace.Rectangle {
+        AnimationPlace.Rectangle(
+            left: min(frame.left, width), top: min(frame.top, height),
+            right: min(frame.left + frame.width, width), bottom: min(frame.top + frame.height, height))
+    }
+
+    /// One band of one frame.
+    private func draw(
+        _ step: Step, rows: Range<Int>, at addresses: [UInt], index: Int, base: [UInt8]?
+    ) {
+        let rowBytes = width * 4
+        // The canvases that `arrays` holds open, each `width * height * 4` bytes; bands write rows of their own only.
+        let canvas = unsafe UnsafeMutableRawPointer(bitPattern: addresses[index])!
+        if step.needsBase {
+            let band = unsafe canvas + rows.lowerBound * rowBytes
+            let count = rows.count * rowBytes
+            if let from = step.from {
+                let below = unsafe UnsafeRawPointer(bitPattern: addresses[from])!
+                unsafe band.copyMemory(from: below + rows.lowerBound * rowBytes, byteCount: count)
+            } else if let base {
+                unsafe base.withUnsafeBytes {
+                    unsafe band.copyMemory(
+                        from: $0.baseAddress! + rows.lowerBound * rowBytes, byteCount: count)
+                }
+            } else {
+                unsafe band.initializeMemory(as: UInt8.self, repeating: 0, count: count)
+            }
+            if let clear = step.clear, !clear.isEmpty {
+                for y in max(
+                    rows.lowerBound, clear.top)..<max(
+                        rows.lowerBound, clear.top, min(rows.upperBound, clear.bottom))
+                {
+                    unsafe (canvas + y * rowBytes + clear.left * 4).initializeMemory(
+                        as: UInt8.self, repeating: 0, count: (clear.right - clear.left) * 4)
+                }
+            }
+        }
+        let frame = step.frame
+        let across = min(frame.width, width - frame.left)
+        let top = max(rows.lowerBound, frame.top)
+        let bottom = min(rows.upperBound, frame.top + frame.height)
+        guard across > 0, top < bottom else { return }
+        for y in top..<bottom {
+            let row = step.patch.isInterlaced ? interlaced(y - frame.top, frame.height) : y - frame.top
+            let count = min(across, step.patch.pixelCount - row * frame.width)
+            guard count > 0 else { continue }
+            let target = unsafe canvas + (y * width + frame.left) * 4
+            switch step.patch.pixels {
+            case .indexed(let indices, let start, let colors):
+                unsafe PixelRows.map(
+                    indices, from: start + row * frame.width, count: count, colors: colors, to: target,
+                    isOpaque: step.patch.isOpaque)
+            case .rgba(let pixels):
+                let from = row * frame.width * 4
+                if frame.blend == .source || step.patch.isOpaque {
+                    unsafe pixels.withUnsafeBytes {
+                        unsafe target.copyMemory(from: $0.baseAddress! + from, byteCount: count * 4)
+                    }
+                } else {
+                    unsafe PixelRows.blend(pixels, from: from, count: count, to: target, arithmetic)
+                }
+            }
+        }
+    }
+
+    /// Which row of the data is shown at `y`: the passes are every 8th row from 0, every 8th from 4, every 4th from 2,
+    /// every 2nd from 1.
+    private func interlaced(_ y: Int, _ height: Int) -> Int {
+        let (eighths, fourths, halves) = ((height + 7) / 8, (height + 3) / 8, (height + 1) / 4)
+        if y & 7 == 0 { return y / 8 }
+        if y & 7 == 4 { return eighths + y / 8 }
+        if y & 3 == 2 { return eighths + fourths + y / 4 }
+        return eighths + fourths + halves + y / 2
+    }
+
+    /// `count` arrays of `byteCount` bytes that `fill` writes in full: each once, by whatever threads it asks. It gets
+    /// addresses, for pointers don't cross threads.
+    private static func arrays(_ count: Int, byteCount: Int, _ fill: ([UInt]) -> Void) -> [[UInt8]] {
+        var made: [[UInt8]] = []
+        // An uninitialised array can be written only while its initialiser runs, so they nest.
+        func open(_ addresses: [UInt]) {
+            guard addresses.count < count else { return fill(addresses) }
+            made.append(
+                unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { room, written in
+                    open(addresses + [UInt(bitPattern: room.baseAddress)])
+                    written = byteCount
+                })
+        }
+        open([])
+        return made.reversed()
+    }
+}

@@ -1,0 +1,107 @@
+// Frames in order, some at a time. A window of frames is decoded side by side, then drawn side by side; what is held
+// is that window and the canvas below it, however many frames there are.
+
+internal import FramemillEngine
+internal import FramemillMedia
+internal import Synchronization
+
+/// Any animation, whatever its format.
+struct FrameDecoder: AnimationDecoder {
+    let facts: AnimationFacts
+    private let source: any FrameSource
+    private let compositor: Compositor
+    private let starts: FrameStarts
+
+    init(_ source: any FrameSource) {
+        self.source = source
+        facts = source.facts
+        let arithmetic: BlendArithmetic =
+            switch facts.container {
+            case "gif": .none
+            case "webp": .webp
+            default: .apng
+            }
+        compositor = Compositor(width: facts.width, height: facts.height, arithmetic: arithmetic)
+        starts = FrameStarts(source)
+    }
+
+    func frames(
+        from place: inout AnimationPlace, windowBytes: Int, crew: Crew, stop: Stop
+    ) throws(Failure) -> [AnimationFrame] {
+        try stop.check(.decode)
+        let window = window(from: place.next, bytes: windowBytes)
+        guard !window.isEmpty else { return [] }
+        let patches = try patches(window, crew, stop)
+        let canvases = compositor.draw(patches, of: facts.frames, at: &place, crew: crew)
+        return zip(window, zip(patches, canvases)).map { index, frame in
+            AnimationFrame(
+                index: index, delay: facts.frames[index].delay, bitmap: frame.1, isWhole: frame.0.isWhole)
+        }
+    }
+
+    func frame(at index: Int, crew: Crew, stop: Stop) throws(Failure) -> AnimationFrame {
+        guard facts.frames.indices.contains(index) else {
+            throw Failure(
+                .badOption, .input, "frame \(index) is not there: the animation has \(facts.frames.count)")
+        }
+        // What looks like a start is none if its data is broken; the start before it then decides.
+        var start = starts.last(upTo: index)
+        while true {
+            var place = AnimationPlace(next: start)
+            var isSound = true
+            while true {
+                let reached = try frames(from: &place, windowBytes: 1, crew: crew, stop: stop)[0]
+                if place.next - 1 == start { isSound = reached.isWhole || start == 0 }
+                if !isSound { break }
+                if reached.index == index { return reached }
+            }
+            start = starts.last(upTo: start - 1)
+        }
+    }
+
+    /// As many frames as `bytes` hold with their patches, at least one; at most 64, which keep any crew busy.
+    private func window(from first: Int, bytes: Int) -> Range<Int> {
+        var end = first
+        var held = 0
+        while end < facts.frames.count, end - first < 64 {
+            held += facts.canvasBytes + source.patchBytes(end)
+            if held > bytes, end > first { break }
+            end += 1
+        }
+        return first..<end
+    }
+
+    private func patches(_ window: Range<Int>, _ crew: Crew, _ stop: Stop) throws(Failure) -> [Patch] {
+        guard window.count > 1 else { return [try source.patch(window.lowerBound, stop: stop)] }
+        let slots = Slots(window.count)
+        let work = window.reduce(0) { $0 + source.patchBytes($1) }
+        crew.each(window.count, helpers: work < 1 << 17 ? 0 : .max) { [source] offset in
+            slots.fill(offset) { () throws(Failure) in
+                try source.patch(window.lowerBound + offset, stop: stop)
+            }
+        }
+        return try slots.take()
+    }
+}
+
+/// Where results of several threads meet.
+private final class Slots: Sendable {
+    private let results: Mutex<[Result<Patch, Failure>?]>
+
+    init(_ count: Int) { results = Mutex(Array(repeating: nil, count: count)) }
+
+    func fill(_ index: Int, _ make: () throws(Failure) -> Patch) {
+        let result: Result<Patch, Failure>
+        do throws(Failure) { result = .success(try make()) } catch { result = .failure(error) }
+        results.withLock { $0[index] = result }
+    }
+
+    func take() throws(Failure) -> [Patch] {
+        var patches: [Patch] = []
+        for result in results.withLock({ $0 }) {
+            guard let result else { throw Failure(.internalError, .decode, "a frame was left out") }
+            patches.append(try result.get())
+        }
+        return patches
+    }
+}

@@ -1,0 +1,34 @@
+internal import FramemillEngine
+internal import FramemillMedia
+
+/// One frame's own pixels, not yet on the canvas.
+struct Patch: Sendable {
+    enum Pixels: Sendable {
+        /// One byte a pixel, an index into `colors`: 256 words of R, G, B, A from the low byte up, of which a
+        /// transparent one is 0. The first pixel is at `start`.
+        case indexed([UInt8], start: Int, colors: [UInt32])
+        /// Four bytes a pixel, R, G, B, A, not premultiplied.
+        case rgba([UInt8])
+    }
+
+    var pixels: Pixels
+    /// Pixels from the front that are there; the rest stays what is below.
+    var pixelCount: Int
+    /// The rows come in GIF's four passes (GIF89a, appendix E).
+    var isInterlaced = false
+    /// No pixel is less than opaque.
+    var isOpaque: Bool
+    /// Nothing of the frame is missing or broken.
+    var isWhole: Bool
+}
+
+/// One opened file: its index, and the pixels of any frame.
+protocol FrameSource: Sendable {
+    var facts: AnimationFacts { get }
+    /// Bytes that the pixels of a frame take while they wait to be drawn; no more than the file's size allows.
+    func patchBytes(_ index: Int) -> Int
+    /// Whether a frame, if all its data is there, hides what is below its rectangle. Known without decoding it.
+    func hidesBelow(_ index: Int) -> Bool
+    /// Decodes one frame. Any thread, many at once. Broken data gives what there is, `isWhole` false.
+    func patch(_ index: Int, stop: Stop) throws(Failure) -> Patch
+}

@@ -1,0 +1,214 @@
+internal import CGIF
+internal import FramemillEngine
+internal import FramemillMedia
+
+/// giflib's walk through one file: headers and extensions are read, pixel data is passed over block by block.
+@safe struct GIFWalker: ~Copyable {
+    private let file: UnsafeMutablePointer<GifFileType>
+    private let feed: GIFFeed
+
+    init(_ reader: any ByteReader, stop: Stop) throws(Failure) {
+        let feed = GIFFeed(reader, stop: stop)
+        var code: Int32 = 0
+        // giflib keeps the pointer as long as the file is open; `feed` becomes our own field and lives as long.
+        let user = unsafe Unmanaged.passUnretained(feed).toOpaque()
+        let opened = unsafe DGifOpen(user, GIFFeed.read, &code)
+        guard let opened = unsafe opened else {
+            if let failure = feed.failure { throw failure }
+            throw Failure(.truncatedHeader, .probe, "the GIF ends inside its header", cause: Self.words(code))
+        }
+        self.feed = feed
+        unsafe file = opened
+    }
+
+    deinit {
+        var code: Int32 = 0
+        // Opened by `init`, closed here and nowhere else.
+        _ = unsafe DGifCloseFile(file, &code)
+    }
+
+    // Fields of a struct that is alive until `deinit`.
+    var width: Int { unsafe Int(file.pointee.SWidth) }
+    var height: Int { unsafe Int(file.pointee.SHeight) }
+    var words: String? { unsafe Self.words(file.pointee.Error) }
+    /// The loop count that a NETSCAPE2.0 extension stored, the last one of several.
+    var loop: Int? { feed.loop }
+
+    /// The colours that frames without a table of their own have.
+    var colors: [UInt32] { unsafe Self.colors(file.pointee.SColorMap) }
+
+    enum Step {
+        case frame(GIFRecord)
+        /// The trailer, and what a file without one ends with.
+        case end(isWhole: Bool)
+    }
+
+    /// Walks to the end of the next frame's data. A frame whose data is cut off is the last one, `isCut` set.
+    func next() throws(Failure) -> Step {
+        var control = GIFControl()
+        while true {
+            var record = UNDEFINED_RECORD_TYPE
+            let known = unsafe DGifGetRecordType(file, &record) == GIF_OK
+            if let failure = feed.failure { throw failure }
+            // Browsers stop at a byte that begins nothing. A file that ends between two blocks lacks only its trailer.
+            guard known else { return .end(isWhole: feed.hasEnded) }
+            switch record {
+            case EXTENSION_RECORD_TYPE:
+                guard readExtension(&control) else {
+                    if let failure = feed.failure { throw failure }
+                    return .end(isWhole: false)
+                }
+            case IMAGE_DESC_RECORD_TYPE:
+                guard let frame = try readFrame(control) else { return .end(isWhole: false) }
+                return .frame(frame)
+            default: return .end(isWhole: true)
+            }
+        }
+    }
+
+    /// `nil` where the file ends inside the frame's description.
+    private func readFrame(_ control: GIFControl) throws(Failure) -> GIFRecord? {
+        let described = unsafe DGifGetImageDesc(file) == GIF_OK
+        if let failure = feed.failure { throw failure }
+        // The code size is the byte that giflib has read last. It refuses those above 8, having read all it needs; the
+        // blocks behind can be walked all the same.
+        if !described, feed.hasEnded { return nil }
+        let image = unsafe file.pointee.Image
+        var frame = GIFRecord(control)
+        // A copy of a C struct; its colour table is alive until the next description.
+        unsafe frame.place(
+            left: Int(image.Left), top: Int(image.Top), width: Int(image.Width), height: Int(image.Height))
+        unsafe frame.isInterlaced = image.Interlace
+        frame.localColors = unsafe image.ColorMap.map { unsafe Int($0.pointee.ColorCount) } ?? 0
+        frame.codeSize = feed.lastByte
+        frame.dataStart = feed.position
+        frame.isCut = !skipBlocks()
+        if let failure = feed.failure { throw failure }
+        frame.dataEnd = feed.position
+        // giflib keeps a description of every frame, with its colours: ours is the one list.
+        unsafe GifFreeSavedImages(file)
+        unsafe file.pointee.ImageCount = 0
+        return frame
+    }
+
+    private func skipBlocks() -> Bool {
+        var size: Int32 = 0
+        var block: UnsafeMutablePointer<GifByteType>?
+        guard unsafe DGifGetCode(file, &size, &block) == GIF_OK else { return false }
+        while unsafe block != nil {
+            guard unsafe DGifGetCodeNext(file, &block) == GIF_OK else { return false }
+        }
+        return true
+    }
+
+    /// `false` if the file ends in the extension.
+    private func readExtension(_ control: inout GIFControl) -> Bool {
+        var kind: Int32 = 0
+        var block: UnsafeMutablePointer<GifByteType>?
+        guard unsafe DGifGetExtension(file, &kind, &block) == GIF_OK else { return false }
+        var isLoop = false
+        var isFirst = true
+        // giflib hands out a block as its length and then that many bytes.
+        while let bytes = unsafe block {
+            let body = unsafe UnsafeBufferPointer(start: bytes + 1, count: Int(bytes[0]))
+            switch kind {
+            case GRAPHICS_EXT_FUNC_CODE where isFirst && body.count >= 4:
+                unsafe control.read(body)
+            case APPLICATION_EXT_FUNC_CODE where isFirst:
+                let name = unsafe String(decoding: body, as: UTF8.self)
+                isLoop = ["NETSCAPE2.0", "ANIMEXTS1.0"].contains(name)
+            // Sub-block 1 is the loop count, 2 a buffer size that nobody uses.
+            case APPLICATION_EXT_FUNC_CODE where isLoop && body.count >= 3:
+                if unsafe body[0] & 7 == 1 { feed.loop = unsafe Int(body[1]) | Int(body[2]) << 8 }
+            default: break
+            }
+            isFirst = false
+            guard unsafe DGifGetExtensionNext(file, &block) == GIF_OK else { return false }
+        }
+        return true
+    }
+
+    /// 256 words of R, G, B, 255. Without a table, and behind its end, they are black, as in browsers.
+    private static func colors(_ map: UnsafeMutablePointer<ColorMapObject>?) -> [UInt32] {
+        var colors = [UInt32](repeating: 0xFF00_0000, count: 256)
+        guard let map = unsafe map, let table = unsafe map.pointee.Colors else { return colors }
+        // giflib made the table with as many entries as it says.
+        for index in 0..<min(256, unsafe Int(map.pointee.ColorCount)) {
+            let color = unsafe table[index]
+            colors[index] =
+                UInt32(color.Red) | UInt32(color.Green) << 8 | UInt32(color.Blue) << 16 | 0xFF00_0000
+        }
+        return colors
+    }
+
+    private static func words(_ code: Int32) -> String? {
+        // A constant text of giflib's, or nothing for a code it does not know.
+        unsafe GifErrorString(code).map { unsafe String(cString: $0) }
+    }
+}
+
+/// What giflib reads from: a place in the source with a buffer, and the failure that a read ended with, which C can't
+/// carry.
+private final class GIFFeed {
+    private let reader: any ByteReader
+    private let stop: Stop
+    private var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    /// Where in the source the buffer begins.
+    private var bufferStart: Int64 = 0
+    private var filled = 0
+    private var used = 0
+    private(set) var failure: Failure?
+    /// The source has ended where somebody wanted more.
+    private(set) var hasEnded = false
+    private(set) var lastByte = 0
+    var loop: Int?
+
+    init(_ reader: any ByteReader, stop: Stop) {
+        self.reader = reader
+        self.stop = stop
+    }
+
+    var position: Int64 { bufferStart + Int64(used) }
+
+    /// giflib's `InputFunc`.
+    static let read: InputFunc = { file, target, count in
+        guard let file = unsafe file, let target = unsafe target, count > 0 else { return 0 }
+        // The pointer that `GIFWalker.init` handed in; the walker holds the object it points to.
+        guard let user = unsafe file.pointee.UserData else { return 0 }
+        let feed = unsafe Unmanaged<GIFFeed>.fromOpaque(user).takeUnretainedValue()
+        return Int32(unsafe feed.copy(into: UnsafeMutableRawBufferPointer(start: target, count: Int(count))))
+    }
+
+    private func copy(into target: UnsafeMutableRawBufferPointer) -> Int {
+        var done = 0
+        while done < target.count {
+            if used == filled, !refill() { break }
+            let part = min(target.count - done, filled - used)
+            // Both sides hold `part` bytes, by the line above.
+            unsafe buffer.withUnsafeBytes {
+                unsafe (target.baseAddress! + done).copyMemory(from: $0.baseAddress! + used, byteCount: part)
+            }
+            used += part
+            done += part
+        }
+        if done > 0 { lastByte = Int(unsafe target[done - 1]) }
+        return done
+    }
+
+    private func refill() -> Bool {
+        bufferStart += Int64(filled)
+        (filled, used) = (0, 0)
+        do throws(Failure) {
+            try stop.check(.fetch)
+            let start = bufferStart
+            filled = try unsafe buffer.lendingMutable { room throws(Failure) in
+                try unsafe reader.read(at: start, into: room)
+            }
+        } catch {
+            failure = error
+            return false
+        }
+        if filled == 0 { hasEnded = true }
+        return filled > 0
+    }
+}

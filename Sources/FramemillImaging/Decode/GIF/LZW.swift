@@ -1,0 +1,161 @@
+// GIF's LZW (GIF89a, appendix F), inflated fast. A dictionary entry is not a chain of prefixes but a place: a string
+// that has a code stands somewhere in the output already, so an entry is (where, how long) in one 64-bit word, and a
+// code costs one unconditional copy of 16 bytes. The 256 literals stand in front of the output, so they are entries
+// like all others. The loop is split by code width: inside it no width changes, and the next codes can be fetched
+// while earlier copies are still on their way.
+//
+// Not by prefix chains, as giflib and most others do it: those walk a string backwards pixel by pixel, each step a
+// load that depends on the last.
+//
+// What viewers agree on and the specification leaves open:
+//   - no clear code at the start: the table begins as if there had been one;
+//   - a full table without a clear code: codes stay 12 bits wide and nothing is added ("deferred clear");
+//   - more pixels than the frame has: the rest is ignored;
+//   - a code behind the table's end: what came before it stands, the frame is broken.
+
+internal import FramemillEngine
+internal import FramemillMedia
+
+enum LZW {
+    /// Bytes that `output` has in front of the pixels: one for each literal.
+    static let literals = 256
+    /// Bytes that `output` has behind the pixels, for copies of 16 that reach past a string's end.
+    static let slack = 64
+    /// Bytes behind the codes that may be read.
+    static let codeSlack = 16
+    /// Code sizes that make sense: 12 bits hold all codes, and size 0 would have no literal but the clear code.
+    static let codeSizes = 1...11
+
+    enum Ending: Equatable {
+        /// The end code, or as many pixels as wanted.
+        case complete
+        /// The codes ran out.
+        case short
+        /// A code that stands for nothing.
+        case corrupt
+    }
+
+    /// The most pixels that so many bytes can stand for: each code's string is at most one longer than the longest
+    /// before it, and none is longer than the table. Nothing larger needs to be allocated, whatever a header says.
+    static func mostPixels(bytes: Int, codeSize: Int) -> Int {
+        let codes = bytes * 8 / (codeSize + 1)
+        return codes < 4096 ? codes * (codes + 1) / 2 : codes * 4096
+    }
+
+    /// Inflates joined sub-blocks.
+    ///
+    /// - Parameters:
+    ///   - codes: `byteCount` bytes, and `codeSlack` more that may be read.
+    ///   - output: room for `literals + pixels + slack` bytes; the first pixel comes to `literals`.
+    ///   - table: room for 4097 entries.
+    ///   - codeSize: one of `codeSizes`. A literal above 255 counts as its low byte, as in Chromium.
+    /// - Returns: the pixels written.
+    static func inflate(
+        _ codes: UnsafePointer<UInt8>, byteCount: Int, codeSize: Int, output: UnsafeMutablePointer<UInt8>,
+        pixels: Int, table: UnsafeMutablePointer<UInt64>, stop: Stop
+    ) throws(Failure) -> (pixels: Int, ending: Ending) {
+        // Every index below is bounded: `code` by its width's mask to 4095, `at` by `limit`, a copy by `length` that
+        // was held against `limit - at` before, `bit` by `bitCount`. The slacks named above cover the overshoot.
+        for literal in 0..<256 { unsafe output[literal] = UInt8(truncatingIfNeeded: literal) }
+        let clear = 1 << codeSize
+        for literal in 0..<clear { unsafe table[literal] = UInt64(literal & 255) | 1 << 32 }
+        let source = unsafe UnsafeRawPointer(codes)
+        let target = UnsafeMutableRawPointer(output)
+        let bitCount = byteCount &* 8
+        let limit = literals &+ pixels
+        var bit = 0
+        var at = literals
+
+        @inline(__always) func code(_ width: Int, _ mask: UInt64) -> Int {
+            // At most 7 bits of the first byte are passed: 8 bytes hold any code whole.
+            let word = unsafe source.loadUnaligned(fromByteOffset: bit &>> 3, as: UInt64.self)
+            let value = word &>> UInt64(truncatingIfNeeded: bit & 7) & mask
+            bit &+= width
+            return Int(truncatingIfNeeded: value)
+        }
+        @inline(__always) func copy16(_ from: Int, _ to: Int) {
+            let block = unsafe (target + from).loadUnaligned(as: SIMD16<UInt8>.self)
+            unsafe (target + to).storeBytes(of: block, as: SIMD16<UInt8>.self)
+        }
+
+        restart: while true {
+            try stop.check(.decode)
+            var width = codeSize &+ 1
+            var mask = (1 as UInt64) << UInt64(width) &- 1
+            var next = clear &+ 2
+            var first: Int
+            repeat {
+                if bit &+ width > bitCount { return (at &- literals, .short) }
+                first = code(width, mask)
+            } while first == clear
+            if first == clear &+ 1 || at >= limit { return (at &- literals, .complete) }
+            if first > clear { return (at &- literals, .corrupt) }
+            unsafe output[at] = UInt8(truncatingIfNeeded: first)
+            var previous = UInt64(at) | 1 << 32
+            at &+= 1
+            // Once around for each code width.
+            while true {
+                if next == 1 &<< width, width < 12 {
+                    width &+= 1
+                    mask = mask &<< 1 | 1
+                }
+                let left = (bitCount &- bit) / width
+                var turns = min(left, next < 4096 ? 1 &<< width &- next : 65536)
+                if turns == 0 { return (at &- literals, at >= limit ? .complete : .short) }
+                if next == 4096 {
+                    try stop.check(.decode)
+                    while turns > 0 {
+                        turns &-= 1
+                        let code = code(width, mask)
+                        if code &- clear < 2, code >= clear {
+                            if code == clear { continue restart }
+                            return (at &- literals, .complete)
+                        }
+                        let entry = unsafe table[code]
+                        let from = Int(truncatingIfNeeded: entry & 0xFFFF_FFFF)
+                        let length = min(Int(truncatingIfNeeded: entry &>> 32), limit &- at)
+                        var done = 0
+                        while done < length {
+                            copy16(from &+ done, at &+ done)
+                            done &+= 16
+                        }
+                        at &+= length
+                        if at >= limit { return (pixels, .complete) }
+                    }
+                    continue
+                }
+                while turns > 0 {
+                    turns &-= 1
+                    let code = code(width, mask)
+                    if code &- clear < 2, code >= clear {
+                        if code == clear { continue restart }
+                        return (at &- literals, .complete)
+                    }
+                    // The string of the code before and one pixel more: the one that stands right behind it.
+                    unsafe table[next] = previous &+ 1 << 32
+                    let entry = unsafe table[code]
+                    let from = Int(truncatingIfNeeded: entry & 0xFFFF_FFFF)
+                    let length = Int(truncatingIfNeeded: entry &>> 32)
+                    if code > next { return (at &- literals, .corrupt) }
+                    if length > limit &- at {
+                        for step in 0..<(limit &- at) { unsafe output[at &+ step] = output[from &+ step] }
+                        return (pixels, .complete)
+                    }
+                    copy16(from, at)
+                    if length > 16 {
+                        var done = 16
+                        while done < length {
+                            copy16(from &+ done, at &+ done)
+                            done &+= 16
+                        }
+                    }
+                    // The entry made just now: its last pixel is the first one of this very string.
+                    if code == next { unsafe output[at &+ length &- 1] = output[at] }
+                    previous = UInt64(truncatingIfNeeded: at) | UInt64(truncatingIfNeeded: length) &<< 32
+                    at &+= length
+                    next &+= 1
+                }
+            }
+        }
+    }
+}
