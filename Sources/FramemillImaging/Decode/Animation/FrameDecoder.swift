@@ -31,8 +31,11 @@ struct FrameDecoder: AnimationDecoder {
         try stop.check(.decode)
         let window = window(from: place.next, bytes: windowBytes)
         guard !window.isEmpty else { return [] }
-        let patches = try patches(window, crew, stop)
+        var patches = try patches(window, crew, stop)
+        let end = patches.firstIndex(where: \.isLast)
+        if let end { patches.removeLast(patches.count - end - 1) }
         let canvases = compositor.draw(patches, of: facts.frames, at: &place, crew: crew)
+        if end != nil { place.next = facts.frames.count }
         return zip(window, zip(patches, canvases)).map { index, frame in
             AnimationFrame(
                 index: index, delay: facts.frames[index].delay, bitmap: frame.1, isWhole: frame.0.isWhole)
@@ -50,8 +53,11 @@ struct FrameDecoder: AnimationDecoder {
             var place = AnimationPlace(next: start)
             var isSound = true
             while true {
-                let reached = try frames(from: &place, windowBytes: 1, crew: crew, stop: stop)[0]
-                if place.next - 1 == start { isSound = reached.isWhole || start == 0 }
+                guard let reached = try frames(from: &place, windowBytes: 1, crew: crew, stop: stop).first
+                else {
+                    throw Failure(.corrupt, .decode, "the animation is broken before frame \(index)")
+                }
+                if reached.index == start { isSound = reached.isWhole || start == 0 }
                 if !isSound { break }
                 if reached.index == index { return reached }
             }

@@ -20,6 +20,8 @@ struct Patch: Sendable {
     var isOpaque: Bool
     /// Nothing of the frame is missing or broken.
     var isWhole: Bool
+    /// So broken that viewers show nothing behind it.
+    var isLast = false
 }
 
 /// One opened file: its index, and the pixels of any frame.

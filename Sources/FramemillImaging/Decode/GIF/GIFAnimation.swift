@@ -8,9 +8,13 @@
 //   - smaller than the screen, or nothing drawn yet: transparent, as browsers (Pillow, ffmpeg, ImageMagick paint the
 //     background colour);
 //   - no colour table, or an index behind its end: opaque black, as browsers;
-//   - a frame of no pixels, or with a code size outside 1 to 11: left out, the rest is kept and marked partial;
-//   - data that ends early in the middle of the file: what came is drawn, as in browsers;
-//   - the file ends inside a frame: that frame is left out unless it is the only one, or all its pixels had come;
+//   - a frame of no pixels: counted, and draws nothing, as in Chromium (Firefox leaves it out, Pillow stops there);
+//   - a code that stands for nothing, or the end code before the last pixel: what came is drawn, and the animation ends
+//     there, as in both browsers (ffmpeg and libvips go on);
+//   - data that runs out without an end code: what came is drawn, and the rest follows, as in browsers;
+//   - a code size of 12 and more: the end, as in Firefox, Pillow and libvips; alone in a file, a refusal;
+//   - the file ends inside a frame: what came of it is drawn, and it is marked as not whole, as browsers show it
+//     (Pillow and ffmpeg 5 leave it out);
 //   - a frame of delay 0: shown like any other, as browsers (the pygif suite merges it with the next);
 //   - bytes that begin no block: the end, as in Chromium;
 //   - several loop counts: the last one.
@@ -33,50 +37,41 @@ struct GIFAnimation: FrameSource {
         self.limits = limits
         globalColors = walker.colors
         facts = AnimationFacts(container: "gif", width: walker.width, height: walker.height, plays: 1)
-        var refused: Failure?
         walk: while true {
             switch try walker.next() {
             case .end(let isWhole):
                 facts.partial = facts.partial || !isWhole
                 break walk
             case .frame(let record):
-                try append(record, walker.words, stop, &refused)
+                guard try append(record) else {
+                    facts.partial = true
+                    break walk
+                }
             }
         }
         if let loop = walker.loop {
             facts.rawLoop = loop
             facts.plays = loop == 0 ? 0 : loop + 1
         }
-        guard records.isEmpty else { return }
-        throw refused ?? Failure(.noFrames, .probe, "the GIF has no picture")
+        if records.isEmpty { throw Failure(.noFrames, .probe, "the GIF has no picture") }
+        guard records.contains(where: \.isPicture) else {
+            throw Failure(
+                .corrupt, .decode, "the GIF's picture has no pixels or a code size that can't be decoded",
+                cause: walker.words)
+        }
     }
 
-    private mutating func append(
-        _ record: GIFRecord, _ words: String?, _ stop: Stop, _ refused: inout Failure?
-    ) throws(Failure) {
-        guard record.isPossible else {
-            facts.partial = true
-            refused =
-                refused
-                ?? Failure(
-                    .corrupt, .decode,
-                    "a GIF picture of \(record.width) x \(record.height) pixels with code size "
-                        + "\(record.codeSize) can't be decoded", cause: words)
-            return
-        }
+    /// `false` where the walk ends for browsers: at a code size that no table can hold.
+    private mutating func append(_ record: GIFRecord) throws(Failure) -> Bool {
+        guard LZW.codeSizes.contains(record.codeSize) else { return false }
         guard records.count < limits.frames else {
             throw Failure(
                 .tooLarge, .probe, "the GIF has more than \(limits.frames) frames (Limits.frames)")
         }
         records.append(record)
         facts.frames.append(record.facts)
-        guard record.isCut else { return }
-        if try patch(records.count - 1, stop: stop).isWhole { return }
-        facts.partial = true
-        if records.count > 1 {
-            records.removeLast()
-            facts.frames.removeLast()
-        }
+        facts.partial = facts.partial || record.isCut || !record.isPicture
+        return true
     }
 
     func patchBytes(_ index: Int) -> Int {
@@ -88,6 +83,11 @@ struct GIFAnimation: FrameSource {
 
     func patch(_ index: Int, stop: Stop) throws(Failure) -> Patch {
         let record = records[index]
+        guard record.width > 0, record.height > 0 else {
+            return Patch(
+                pixels: .indexed([], start: 0, colors: globalColors), pixelCount: 0, isOpaque: false,
+                isWhole: false)
+        }
         let local = record.localColors * 3
         // The local colours and the code size byte stand right in front of the data.
         let start = record.dataStart - Int64(local) - 1
@@ -104,12 +104,12 @@ struct GIFAnimation: FrameSource {
         if let transparent = record.transparent { colors[transparent] = 0 }
         let codeBytes = Self.join(&bytes, from: local + 1)
         let wanted = pixels(record)
-        let (indices, count) = try Self.inflate(
+        let (indices, count, ending) = try Self.inflate(
             bytes, byteCount: codeBytes, codeSize: record.codeSize, pixels: wanted, stop: stop)
         return Patch(
             pixels: .indexed(indices, start: LZW.literals, colors: colors), pixelCount: count,
             isInterlaced: record.isInterlaced, isOpaque: record.transparent == nil,
-            isWhole: count == visible(record))
+            isWhole: count == visible(record), isLast: count < wanted && ending != .short)
     }
 
     /// The pixels from the first to the last that can lie on the canvas.
@@ -161,7 +161,7 @@ struct GIFAnimation: FrameSource {
 
     private static func inflate(
         _ bytes: [UInt8], byteCount: Int, codeSize: Int, pixels: Int, stop: Stop
-    ) throws(Failure) -> (indices: [UInt8], count: Int) {
+    ) throws(Failure) -> (indices: [UInt8], count: Int, ending: LZW.Ending) {
         var outcome: Result<(pixels: Int, ending: LZW.Ending), Failure> = .success((0, .short))
         let room = LZW.literals + pixels + LZW.slack
         // `bytes` holds `byteCount` and the slack, the output and the table what `LZW.inflate` asks for.
@@ -181,6 +181,7 @@ struct GIFAnimation: FrameSource {
             }
             count = room
         }
-        return (indices, try outcome.get().pixels)
+        let (count, ending) = try outcome.get()
+        return (indices, count, ending)
     }
 }

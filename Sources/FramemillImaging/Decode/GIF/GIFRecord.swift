@@ -62,8 +62,8 @@ struct GIFRecord: Sendable {
         set { localColorCount = UInt16(truncatingIfNeeded: newValue) }
     }
 
-    /// Whether there can be pixels at all.
-    var isPossible: Bool { width > 0 && height > 0 && LZW.codeSizes.contains(codeSize) }
+    /// Whether there can be a picture at all. A code size of 0 allows for one colour.
+    var isPicture: Bool { width > 0 && height > 0 && codeSize > 0 }
 
     /// Disposals 4 to 7 are undefined; Chromium takes 4 for "previous" (old encoders counted so), the rest for "keep".
     var facts: FrameFacts {

@@ -23,8 +23,8 @@ enum LZW {
     static let slack = 64
     /// Bytes behind the codes that may be read.
     static let codeSlack = 16
-    /// Code sizes that make sense: 12 bits hold all codes, and size 0 would have no literal but the clear code.
-    static let codeSizes = 1...11
+    /// Code sizes whose codes 12 bits can hold. Size 0 has one literal; it is met in the wild.
+    static let codeSizes = 0...11
 
     enum Ending: Equatable {
         /// The end code, or as many pixels as wanted.
@@ -95,7 +95,7 @@ enum LZW {
             at &+= 1
             // Once around for each code width.
             while true {
-                if next == 1 &<< width, width < 12 {
+                if next >= 1 &<< width, width < 12 {
                     width &+= 1
                     mask = mask &<< 1 | 1
                 }
