@@ -24,10 +24,12 @@ clean() {
 trap clean EXIT
 
 # The needs of the toolchain, after the list that comes with it, less what packages.txt has to bring itself.
-needs=binutils,binutils-gold,libc6-dev,libgcc-12-dev,libstdc++-12-dev,libcurl4,libedit2,libpython3.11
+needs=binutils,libc6-dev,libgcc-12-dev,libstdc++-12-dev,libcurl4,libedit2,libpython3.11
 needs+=,libsqlite3-0,libxml2,libncurses6,tzdata,git,sudo
 debootstrap --variant=minbase --include="$needs" bookworm "$bare" >"$bare.log" 2>&1 || { tail "$bare.log" >&2; exit 1; }
 rm "$bare.log"
+# mktemp's folder is root's alone, and a user who cannot enter / can run nothing.
+chmod 755 "$bare"
 
 mkdir -p "$bare$toolchain"
 mount --bind "$toolchain" "$bare$toolchain"
