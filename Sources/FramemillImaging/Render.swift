@@ -71,6 +71,7 @@ public struct Imaging: Renderer {
         let format = try Self.format(try Self.head(of: reader))
         switch format {
         case .gif: return FrameDecoder(try GIFAnimation(reader, limits: limits, stop: stop))
+        case .webp: return FrameDecoder(try WebPAnimation(reader, limits: limits, stop: stop))
         default:
             throw Failure(
                 .notSupported, .probe, "frames are taken from GIF, WebP, APNG and PNG, not from this format")

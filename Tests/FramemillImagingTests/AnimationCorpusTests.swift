@@ -8,7 +8,7 @@ import Testing
 
 /// The corpus's animations against what its decoders agree on, frame by frame.
 struct AnimationCorpusTests {
-    static let rows = Corpus.rows("gif").filter {
+    static let rows = Corpus.rows("gif", "webp").filter {
         $0.refusals.isEmpty && !choices.contains($0.path)
     }
 

@@ -40,6 +40,8 @@ final class SourceBytes {
         if let whole = reader.byteCount {
             if whole > limits.sourceBytes { throw tooLong(whole) }
             if whole > Int64(bytes.count) { reader.expect(Int64(bytes.count)..<whole) }
+            // One byte more finds the end; growing by steps would end with up to twice the room.
+            bytes.reserveCapacity(Int(whole) + 1)
         }
         while !ended {
             let left = reader.byteCount.map { Int($0) - bytes.count + 1 } ?? max(bytes.count, 64 << 10)

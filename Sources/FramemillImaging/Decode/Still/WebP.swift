@@ -57,7 +57,7 @@ enum WebPDecoding {
 }
 
 /// What the first few dozen bytes say.
-private struct WebPHeader {
+struct WebPHeader {
     let width: Int
     let height: Int
     let facts: Facts
@@ -110,11 +110,10 @@ private struct WebPHeader {
 }
 
 /// libwebp's demuxer over bytes that the caller keeps in place.
-@safe private struct WebPContainer: ~Copyable {
-    private let demuxer: OpaquePointer
+@safe struct WebPContainer: ~Copyable {
+    let demuxer: OpaquePointer
     /// The file ends early or is broken behind what could be read.
-    private let isPartial: Bool
-    private let byteCount: Int
+    let isPartial: Bool
 
     init(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
         var data = unsafe WebPData(
@@ -126,7 +125,6 @@ private struct WebPHeader {
         }
         unsafe self.demuxer = demuxer
         isPartial = state != WEBP_DEMUX_DONE
-        byteCount = bytes.count
     }
 
     // Made by `init`, deleted here and nowhere else.
@@ -175,29 +173,17 @@ private struct WebPHeader {
         else {
             throw Failure(.corrupt, .decode, "the WebP's first picture is cut short or not on its canvas")
         }
-        var config = unsafe WebPDecoderConfig()
-        guard unsafe WebPInitDecoderConfig(&config) != 0 else {
-            throw Failure(.internalError, .decode, "libwebp is of another version than its headers")
-        }
         let canvas = size ?? (width, height)
-        if let size {
-            unsafe config.options.use_scaling = 1
-            unsafe config.options.scaled_width = Int32(size.width)
-            unsafe config.options.scaled_height = Int32(size.height)
-        }
         var pixels = [UInt8](repeating: 0, count: canvas.width * canvas.height * 4)
         let stride = canvas.width * 4
         let offset = top * stride + left * 4
-        let status = unsafe pixels.withUnsafeMutableBufferPointer { target -> VP8StatusCode in
-            unsafe config.output.colorspace = MODE_RGBA
-            unsafe config.output.is_external_memory = 1
+        let status = try unsafe pixels.lendingMutable { target throws(Failure) in
             // Rows of the frame lie within rows of the canvas, by the guard above; a scaled frame is the canvas.
-            unsafe config.output.u.RGBA.rgba = target.baseAddress! + offset
-            unsafe config.output.u.RGBA.stride = Int32(stride)
-            unsafe config.output.u.RGBA.size = target.count - offset
-            return unsafe WebPDecode(frame.fragment.bytes, frame.fragment.size, &config)
+            try unsafe Self.decode(
+                UnsafeRawBufferPointer(start: frame.fragment.bytes, count: frame.fragment.size),
+                into: UnsafeMutableRawBufferPointer(rebasing: target[offset...]), stride: stride,
+                scaledTo: size)
         }
-        unsafe WebPFreeDecBuffer(&config.output)
         guard status == VP8_STATUS_OK else { throw Self.failure(status) }
         // The file says that it has no alpha: what its lossless stream holds there means nothing.
         if unsafe frame.has_alpha == 0 {
@@ -208,7 +194,34 @@ private struct WebPHeader {
             width: canvas.width, height: canvas.height, pixels: pixels, hasAlpha: hasAlpha || !covers)
     }
 
-    private static func makeOpaque(
+    /// Decodes one frame's chunks to R, G, B, A rows that are `stride` bytes apart. Any thread, many at once.
+    static func decode(
+        _ fragment: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer, stride: Int,
+        scaledTo size: (width: Int, height: Int)? = nil
+    ) throws(Failure) -> VP8StatusCode {
+        var config = unsafe WebPDecoderConfig()
+        guard unsafe WebPInitDecoderConfig(&config) != 0 else {
+            throw Failure(.internalError, .decode, "libwebp is of another version than its headers")
+        }
+        if let size {
+            unsafe config.options.use_scaling = 1
+            unsafe config.options.scaled_width = Int32(size.width)
+            unsafe config.options.scaled_height = Int32(size.height)
+        }
+        // libwebp asks whether its rows fit into `size` bytes at this stride before it writes one.
+        unsafe config.output.colorspace = MODE_RGBA
+        unsafe config.output.is_external_memory = 1
+        unsafe config.output.u.RGBA.rgba = target.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        unsafe config.output.u.RGBA.stride = Int32(stride)
+        unsafe config.output.u.RGBA.size = target.count
+        let bytes = unsafe fragment.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        let status = unsafe WebPDecode(bytes, fragment.count, &config)
+        unsafe WebPFreeDecBuffer(&config.output)
+        return status
+    }
+
+    /// Sets the alpha of a rectangle of RGBA rows to 255.
+    static func makeOpaque(
         _ pixels: inout [UInt8], _ canvasWidth: Int, _ left: Int, _ top: Int,
         _ size: (width: Int, height: Int)
     ) {
