@@ -31,6 +31,25 @@ public final class Framemill: Sendable {
         try await pipeline.probe(request)
     }
 
+    /// Opens a GIF, an animated WebP, an APNG, or a still picture as an animation of one frame. Its index is read, no
+    /// pixel is decoded. Over the network the file is kept on disk, without a name, for as long as the animation lives.
+    ///
+    /// ```swift
+    /// let animation = try await mill.animation(at: "https://example.org/cat.gif")
+    /// for try await frame in animation.frames { show(frame.bitmap, for: frame.delay) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - mirrors: other places of the same bytes, tried in order when one before is dead.
+    ///   - priority: of opening and of the first frame; the frames behind it have the next lower one.
+    /// - Throws: any `Failure` of the source, `notSupported` for a video, `timeout` at `Limits.deadline`, `cancelled`,
+    ///   `closed`.
+    public func animation(
+        at url: String, mirrors: [String] = [], priority: Priority = .interactive
+    ) async throws(Failure) -> Animation {
+        try await pipeline.animation(for: Request(url, mirrors: mirrors, priority: priority))
+    }
+
     /// In order of completion, each with the index of its request. Ending the iteration early cancels the rest.
     public func covers(for requests: [Request]) -> AsyncStream<
         (index: Int, outcome: Result<Artifact, Failure>)

@@ -48,6 +48,7 @@ struct Main {
         let arguments = try Arguments(words, of: verb)
         switch verb.name {
         case "cover": return try await Single.cover(arguments, signals)
+        case "frames": return try await Frames.run(arguments, signals)
         case "probe": return try await Single.probe(arguments, signals)
         default:
             var batch = try Batch(try BatchOptions(arguments), signals: signals)

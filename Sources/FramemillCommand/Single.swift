@@ -67,7 +67,8 @@ enum Single {
         }
     }
 
-    private static func failed(
+    /// Tells why there is no answer, in the form that was asked for.
+    static func failed(
         _ failure: Failure, _ url: String, _ printsJSON: Bool, _ signals: Signals
     ) throws(Failure) -> ExitCode {
         if printsJSON { Output.result(try JSON.text(Refusal(url, failure))) }

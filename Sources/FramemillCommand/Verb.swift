@@ -40,7 +40,7 @@ struct Verb: Sendable {
     var options: [Option]
     var notes: String
 
-    static let all = [batch, cover, probe]
+    static let all = [batch, cover, frames, probe]
 
     static let batch = Verb(
         name: "batch", argument: "LIST|-", summary: "covers for every line of a list (- is standard input)",
@@ -83,6 +83,30 @@ struct Verb: Sendable {
             Without --format the extension of FILE decides: .jpg, .jpeg, .png or .webp.
 
             Exit codes: 0 made, 2 usage, 3 not made, 70 our own fault, 130 interrupted.
+            """
+    )
+
+    static let frames = Verb(
+        name: "frames", argument: "FILE|URL", summary: "every frame of a GIF, animated WebP or APNG",
+        options: [
+            Option("json", "print one JSON object: the facts, and one of \"frames\" for each"),
+            Option("out", "DIR", "write each frame as DIR/frame-00000.png"),
+            Option("raw", "pixels as RGBA: to standard output, or with --out as DIR/frame-00000.rgba"),
+            Option("only", "N", "this frame alone; the first is 0"),
+            Option("size", "N|WxH|0", "longest side, or a box; 0 is the source's own size", preset: "0"),
+            Option(
+                "deadline", "SECONDS", "the most that opening may take, and then each step through it",
+                preset: "20"),
+        ] + access.filter { $0.name == "allow-net" },
+        notes: """
+            Frames are whole canvases, as browsers show them. "raw_ms" is the delay as stored, "ms" the one
+            to show it for (10 and less become 100). left, top, width and height say where the frame's own
+            pixels lie. "sha256" is the hash of the canvas (at --size, if given): RGBA, row by row, fully
+            transparent pixels as 0,0,0,0; the same bytes that --raw writes. "whole": false marks a frame
+            with broken data, "partial": true an animation with such frames or without its end. "plays" is
+            how often it is shown; 0 is endless. A still picture has one frame.
+
+            Exit codes: 0 all given, 1 some, 2 usage, 3 none, 70 our own fault, 130 interrupted.
             """
     )
 

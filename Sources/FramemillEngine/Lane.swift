@@ -14,37 +14,8 @@ public final class Lane<Context: ~Copyable>: Sendable {
     private typealias Job = @Sendable (inout Context?, @Sendable () throws(Failure) -> Context) -> Void
 
     private struct Backlog {
-        /// One queue per priority; within one, first come first served. A job that was taken leaves `nil` behind, so
-        /// that nothing it held lives longer than it.
-        var jobs: [[(number: Int, job: Job?)]] = Array(repeating: [], count: Priority.allCases.count)
-        var heads: [Int] = Array(repeating: 0, count: Priority.allCases.count)
-        var submitted = 0
-        var started = 0
+        var jobs = Turns<Job>()
         var isClosed = false
-
-        var count: Int { jobs.indices.reduce(0) { $0 + jobs[$1].count - heads[$1] } }
-
-        mutating func take() -> Job? {
-            guard let pick = next() else { return nil }
-            started += 1
-            let job = jobs[pick][heads[pick]].job.take()
-            heads[pick] += 1
-            // Compacts once half is used, so that taking stays O(1) and a long backlog is freed.
-            if heads[pick] == jobs[pick].count || heads[pick] > 64 && heads[pick] * 2 > jobs[pick].count {
-                jobs[pick].removeFirst(heads[pick])
-                heads[pick] = 0
-            }
-            return job
-        }
-
-        /// The highest priority that has a job. But every fourth time a job that has seen more than 64 (prefetch) or
-        /// 128 (backfill) younger ones arrive goes first, the two in turn: nobody starves.
-        private func next() -> Int? {
-            let ready = jobs.indices.filter { heads[$0] < jobs[$0].count }
-            guard started % 4 == 0 else { return ready.first }
-            let aged = ready.filter { $0 > 0 && submitted - jobs[$0][heads[$0]].number > 64 * $0 }
-            return (started % 8 == 0 ? aged.last : aged.first) ?? ready.first
-        }
     }
 
     /// What the threads hold: not the lane itself, so that a lane nobody holds any more closes.
@@ -69,7 +40,7 @@ public final class Lane<Context: ~Copyable>: Sendable {
                 var context: Context? = nil
                 while true {
                     shared.arrivals.wait()
-                    guard let job = shared.backlog.withLock({ $0.take() }) else { break }
+                    guard let job = shared.backlog.withLock({ $0.jobs.take() }) else { break }
                     job(&context, make)
                 }
                 context = nil
@@ -82,7 +53,7 @@ public final class Lane<Context: ~Copyable>: Sendable {
     }
 
     /// Jobs that no thread has taken yet.
-    public var queued: Int { shared.backlog.withLock { $0.count } }
+    public var queued: Int { shared.backlog.withLock { $0.jobs.count } }
 
     /// Runs `body` on one of the lane's threads. Cancelling the task raises `stop`; a job still queued is then answered
     /// at once and never runs, one that runs is answered when it has ended.
@@ -124,8 +95,7 @@ public final class Lane<Context: ~Copyable>: Sendable {
     private func submit(_ priority: Priority, _ job: @escaping Job) -> Bool {
         let accepted = shared.backlog.withLock { backlog in
             guard !backlog.isClosed else { return false }
-            backlog.jobs[priority.rawValue].append((number: backlog.submitted, job: job))
-            backlog.submitted += 1
+            backlog.jobs.append(job, priority)
             return true
         }
         if accepted { shared.arrivals.signal() }

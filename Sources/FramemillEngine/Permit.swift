@@ -1,35 +1,112 @@
+// Who may compute. A permit that is given back goes straight to the one whose turn it is: the most urgent, and of
+// these the one who has waited longest.
+
 internal import Dispatch
+public import FramemillMedia
+internal import Synchronization
 
 /// As many threads may compute as there are cores; a thread that waits for bytes lends its permit to another.
 ///
-/// Lanes have more threads than cores, so a slow origin holds a cheap thread and never a core.
+/// Lanes have more threads than cores, so a slow origin holds a cheap thread and never a core. All calls are for a
+/// lane's own threads: they block.
 public final class Permits: Sendable {
-    private let free: DispatchSemaphore
+    private struct State {
+        /// None while somebody waits.
+        var free: Int
+        var waiting = Turns<DispatchSemaphore>()
+    }
+    private let state: Mutex<State>
+    /// The raw value of the most urgent priority that somebody waits with, to be looked at without the lock.
+    private let urgent = Atomic<Int>(Int.max)
     public let count: Int
 
     public init(count: Int) {
         self.count = max(1, count)
-        free = DispatchSemaphore(value: max(1, count))
+        state = Mutex(State(free: max(1, count)))
     }
 
-    /// Runs `body` with a permit, waiting for one if need be. Only on a lane's own thread.
-    public func holding<Value, Problem>(_ body: () throws(Problem) -> Value) throws(Problem) -> Value {
-        free.wait()
-        defer { free.signal() }
+    /// Threads that wait for a permit now.
+    public var waiting: Int { state.withLock { $0.waiting.count } }
+
+    /// Runs `body` with a permit, waiting for one if need be.
+    public func holding<Value, Problem>(
+        priority: Priority = .interactive, _ body: () throws(Problem) -> Value
+    ) throws(Problem) -> Value {
+        take(priority)
+        defer { give() }
         return try body()
     }
 
     /// Runs `body` with a permit if one is free at this moment.
     public func holdingIfFree(_ body: () -> Void) {
-        guard free.wait(timeout: .now()) == .success else { return }
-        defer { free.signal() }
+        let isIn = state.withLock { state in
+            guard state.free > 0 else { return false }
+            state.free -= 1
+            return true
+        }
+        guard isIn else { return }
+        defer { give() }
         body()
     }
 
     /// Lends the permit that the calling thread holds while `wait` blocks, and takes one back afterwards.
-    public func lending<Value, Problem>(_ wait: () throws(Problem) -> Value) throws(Problem) -> Value {
-        free.signal()
-        defer { free.wait() }
+    public func lending<Value, Problem>(
+        priority: Priority = .interactive, _ wait: () throws(Problem) -> Value
+    ) throws(Problem) -> Value {
+        give()
+        defer { take(priority) }
         return try wait()
+    }
+
+    /// Whether somebody waits who is more urgent than `priority`, or with `orEqual` as urgent.
+    public func isWanted(before priority: Priority, orEqual: Bool = false) -> Bool {
+        urgent.load(ordering: .relaxed) < priority.rawValue + (orEqual ? 1 : 0)
+    }
+
+    /// Hands the permit that the calling thread holds to such a one, if there is any, and waits for the next turn.
+    /// Asked between two frames, so that work that nobody waits for stands back within one.
+    public func giveWay(_ priority: Priority, orEqual: Bool = false) {
+        guard isWanted(before: priority, orEqual: orEqual) else { return }
+        let turn = DispatchSemaphore(value: 0)
+        let next = state.withLock { state -> DispatchSemaphore? in
+            guard let next = state.waiting.take() else { return nil }
+            state.waiting.append(turn, priority)
+            note(state)
+            return next
+        }
+        guard let next else { return }
+        next.signal()
+        turn.wait()
+    }
+
+    private func take(_ priority: Priority) {
+        let turn = state.withLock { state -> DispatchSemaphore? in
+            if state.free > 0 {
+                state.free -= 1
+                return nil
+            }
+            let turn = DispatchSemaphore(value: 0)
+            state.waiting.append(turn, priority)
+            note(state)
+            return turn
+        }
+        turn?.wait()
+    }
+
+    private func give() {
+        let next = state.withLock { state -> DispatchSemaphore? in
+            guard let next = state.waiting.take() else {
+                state.free += 1
+                return nil
+            }
+            note(state)
+            return next
+        }
+        next?.signal()
+    }
+
+    /// Under the lock, so that the last to write saw the last state.
+    private func note(_ state: borrowing State) {
+        urgent.store(state.waiting.mostUrgent?.rawValue ?? Int.max, ordering: .relaxed)
     }
 }

@@ -16,6 +16,19 @@ public final class Stop: Sendable {
 
     public init(after limit: Duration) { deadline = ContinuousClock.now.advanced(by: limit) }
 
+    /// No deadline: until it is raised.
+    public convenience init() { self.init(after: .seconds(1 << 32)) }
+
+    /// Runs `body` with a stop of its own, which has `limit` from now on and is raised with this one.
+    public func limiting<Value>(
+        to limit: Duration, _ body: (Stop) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let inner = Stop(after: limit)
+        let ticket = onRaise { inner.raise() }
+        defer { forget(ticket) }
+        return try body(inner)
+    }
+
     /// Cancels. Anything that asks from now on is told so.
     public func raise() {
         raised.store(true, ordering: .releasing)

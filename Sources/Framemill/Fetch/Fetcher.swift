@@ -25,7 +25,7 @@ final class Fetcher: Sendable {
     ///
     /// Cancelling the task raises `stop`. A source of no bytes fails with `empty`.
     func open(
-        _ url: String, limits: Limits, stop: Stop, permits: Permits
+        _ url: String, limits: Limits, stop: Stop, permits: Permits, priority: Priority = .interactive
     ) async throws(Failure) -> any ByteReader {
         try stop.check(.fetch)
         switch try Location(url) {
@@ -33,7 +33,7 @@ final class Fetcher: Sendable {
             let store = BlockStore(web, limits: limits, stop: stop, transport: transport)
             // From here on the reader owns the transfers: dropping it ends them, also when the next line
             // throws.
-            let reader = BlockReader(store, stop: stop, permits: permits)
+            let reader = BlockReader(store, stop: stop, permits: permits, priority: priority)
             await withTaskCancellationHandler {
                 await store.open()
             } onCancel: {

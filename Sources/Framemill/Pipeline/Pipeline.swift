@@ -14,6 +14,7 @@ final class Pipeline: Sendable {
     private let gate: Gate
     private let permits: Permits
     private let decode: Lane<Void>
+    private let play: Lane<Void>
     private let isClosed = Atomic<Bool>(false)
 
     init(_ configuration: Configuration, _ renderer: any Renderer) throws(Failure) {
@@ -25,8 +26,12 @@ final class Pipeline: Sendable {
             diskBytes: configuration.diskCacheBytes, meters: meters)
         gate = Gate(width: configuration.jobs)
         permits = Permits(count: configuration.permits)
-        // A thread for each admitted job, up to 64: most wait for bytes, and only `permits` of them compute.
-        decode = Lane("decode", width: max(1, min(configuration.jobs, 64))) { () }
+        // A thread for each admitted job, up to 64: most wait for bytes, and only `permits` of them compute. And some
+        // for first frames, which nobody admits.
+        decode = Lane("decode", width: max(1, min(configuration.jobs, 64)) + permits.count) { () }
+        // Frames behind the first wait for no bytes, so they need no more threads than can compute; and threads of
+        // their own, or they would hold all of those that first frames and covers need.
+        play = Lane("play", width: permits.count) { () }
     }
 
     func cover(for request: Request) async throws(Failure) -> Artifact {
@@ -58,6 +63,23 @@ final class Pipeline: Sendable {
         }
     }
 
+    func animation(for request: Request) async throws(Failure) -> Animation {
+        try refuseWhenClosed()
+        let decoder = try await reading(request) { [renderer, configuration] reader, stop throws(Failure) in
+            let limits = configuration.limits
+            if reader.isLocal { return try renderer.animation(reader, limits: limits, stop: stop) }
+            let kept = try KeptReader(reader)
+            let decoder = try renderer.animation(kept, limits: limits, stop: stop)
+            try kept.keepRest()
+            return decoder
+        }
+        return Animation(
+            decoder,
+            AnimationPool(
+                decode: decode, play: play, permits: permits, deadline: configuration.limits.deadline,
+                windowBytes: configuration.animationWindowBytes, priority: request.priority))
+    }
+
     private func make(_ request: Request) async throws(Failure) -> Artifact {
         try await reading(request) { [renderer, configuration] reader, stop throws(Failure) in
             try renderer.render(reader, recipe: request.recipe, limits: configuration.limits, stop: stop)
@@ -85,10 +107,13 @@ final class Pipeline: Sendable {
         for (place, url) in ([request.url] + request.mirrors).enumerated() {
             do throws(Failure) {
                 let reader = try await fetcher.open(
-                    url, limits: configuration.limits, stop: stop, permits: permits)
+                    url, limits: configuration.limits, stop: stop, permits: permits,
+                    priority: request.priority)
                 return try await decode.run(priority: request.priority, stop: stop) {
                     [permits] _, stop throws(Failure) in
-                    try permits.holding { () throws(Failure) in try work(reader, stop) }
+                    try permits.holding(priority: request.priority) { () throws(Failure) in
+                        try work(reader, stop)
+                    }
                 }
             } catch {
                 // The first place is the one that was asked for: its failure is the one to tell.
@@ -107,6 +132,7 @@ final class Pipeline: Sendable {
     func close() async {
         guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
         decode.close()
+        play.close()
         cache.close()
         fetcher.close()
     }
