@@ -47,7 +47,7 @@ struct FrameReport: Sendable {
 
     /// What is known only at the end: broken data ends an animation before its index does.
     private struct Tail: Encodable {
-        var frame_count: Int
+        var frameCount: Int
         var animated: Bool
         var partial: Bool
         var ms: Int
@@ -55,6 +55,11 @@ struct FrameReport: Sendable {
         var `class`: String?
         var stage: String?
         var message: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case animated, partial, ms, code, `class`, stage, message
+            case frameCount = "frame_count"
+        }
     }
 
     private let url: String
@@ -76,7 +81,8 @@ struct FrameReport: Sendable {
     func head() throws(Failure) -> String {
         guard printsJSON else {
             let plays = facts.plays == 0 ? "endless" : facts.plays == 1 ? "once" : "\(facts.plays) times"
-            return Output.tame("\(url): \(facts.container) \(facts.width)x\(facts.height), plays \(plays)") + "\n"
+            return Output.tame("\(url): \(facts.container) \(facts.width)x\(facts.height), plays \(plays)")
+                + "\n"
                 + Self.row(["frame", "ms", "stored", "rectangle", "disposal", "blend", "sha256"])
         }
         let head = Head(
@@ -109,7 +115,7 @@ struct FrameReport: Sendable {
             return "\(frames) frames, \(all) ms\(partial ? ", partial" : "")\n"
         }
         let tail = Tail(
-            frame_count: frames, animated: frames > 1, partial: partial, ms: all,
+            frameCount: frames, animated: frames > 1, partial: partial, ms: all,
             code: failure?.reason.code ?? "ok", class: failure?.reason.class.rawValue,
             stage: failure?.stage.rawValue, message: failure?.message)
         return try "\n]," + JSON.text(tail).dropFirst() + "\n"

@@ -54,6 +54,8 @@ final class BlockReader: ByteReader {
     private func wait(for news: DispatchSemaphore) {
         let (seconds, attoseconds) = stop.remaining.components
         let nanoseconds = min(seconds, 1 << 30) * 1_000_000_000 + attoseconds / 1_000_000_000
-        permits.lending(priority: priority) { _ = news.wait(timeout: .now() + .nanoseconds(Int(nanoseconds))) }
+        permits.lending(priority: priority) {
+            _ = news.wait(timeout: .now() + .nanoseconds(Int(nanoseconds)))
+        }
     }
 }
