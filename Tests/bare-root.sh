@@ -45,12 +45,14 @@ if [ -d "$checkout/../shared" ]; then
     mount --bind "$checkout/../shared" "$bare/home/ann/shared"
 fi
 
-# The last demo fails if what ran under sudo left files that the user can't replace.
+# The last demo fails if what ran under sudo left files that the user can't replace. /tmp is emptied before, as by a
+# restart, so that those which are left there are not the user's from the first time.
 [ $# -gt 0 ] || set -- samples/demo.sh sudo samples/demo.sh samples/demo.sh
 prefix=
 for word; do
     if [ "$word" = sudo ]; then
         prefix=sudo
+        find "$bare/tmp" -mindepth 1 -delete
         continue
     fi
     # From elsewhere, and with nothing of this machine's environment. sudo brings a PATH of its own, without swift.
