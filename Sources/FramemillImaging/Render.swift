@@ -12,12 +12,15 @@ public struct Imaging: Renderer {
         _ reader: any ByteReader, recipe: Recipe, limits: Limits, stop: Stop
     ) throws(Failure) -> Artifact {
         var timer = StageTimer()
-        var picture = try picture(reader, recipe: recipe, limits: limits, stop: stop, &timer)
+        var picture = try picture(
+            reader, recipe: recipe, limits: limits, stop: stop, toPlanes: recipe.format == .jpeg, &timer)
         try stop.check(.encode)
-        picture.facts.thumbHash = Base64.text(ThumbHash.hash(picture.bitmap))
-        picture.facts.dominantColor = DominantColor.hex(picture.bitmap)
+        // Both from the same sketch: which format was asked for must not change a placeholder.
+        let sketch = picture.small.sketch
+        picture.facts.thumbHash = Base64.text(ThumbHash.hash(sketch))
+        picture.facts.dominantColor = DominantColor.hex(sketch)
         timer.lap("transform")
-        let bytes = try Encoder.encode(picture.bitmap, recipe: recipe)
+        let bytes = try Encoder.encode(picture.small, recipe: recipe)
         guard !bytes.isEmpty else { throw Failure(.internalError, .encode, "the encoder gave no bytes") }
         timer.lap("encode")
         picture.facts.format = recipe.format.rawValue
@@ -26,22 +29,23 @@ public struct Imaging: Renderer {
         return Artifact(bytes: bytes, facts: picture.facts, origin: .made)
     }
 
-    /// The finished picture before it is encoded: upright, at its final size.
+    /// The finished picture before it is encoded: upright, at its final size; `toPlanes` as JPEG keeps it, where it can.
     func picture(
-        _ reader: any ByteReader, recipe: Recipe, limits: Limits, stop: Stop, _ timer: inout StageTimer
+        _ reader: any ByteReader, recipe: Recipe, limits: Limits, stop: Stop, toPlanes: Bool = false,
+        _ timer: inout StageTimer
     ) throws(Failure) -> Decoded {
         let head = try Self.head(of: reader)
         timer.lap("fetch")
         var picture =
             switch try Self.format(head) {
             case .container:
-                try VideoDecoder(recipe: recipe, limits: limits, stop: stop).decode(reader, head, &timer)
+                try VideoDecoder(recipe: recipe, limits: limits, stop: stop, toPlanes: toPlanes)
+                    .decode(reader, head, &timer)
             case let format:
                 try Self.still(format, reader, recipe, limits, stop, &timer)
             }
-        picture.bitmap = Geometry.upright(picture.bitmap, orientation: picture.facts.orientation)
-        picture.facts.width = picture.bitmap.width
-        picture.facts.height = picture.bitmap.height
+        picture.small = picture.small.upright(orientation: picture.facts.orientation)
+        (picture.facts.width, picture.facts.height) = picture.small.size
         timer.lap("transform")
         return picture
     }
@@ -88,7 +92,7 @@ public struct Imaging: Renderer {
         let plan = place(
             &facts, still.orientation, recipe, decoded: (still.bitmap.width, still.bitmap.height))
         let bitmap = Resampler.resize(still.bitmap, plan: plan, orientation: still.orientation)
-        return Decoded(bitmap: bitmap, facts: facts)
+        return Decoded(small: .pixels(bitmap), facts: facts)
     }
 
     /// What a decoder may shrink to on its own: only where the whole picture is fitted, for a crop needs more.
@@ -169,6 +173,8 @@ public struct Imaging: Renderer {
 
 /// A picture at its final size, not yet turned upright.
 struct Decoded {
-    var bitmap: Bitmap
+    var small: SmallPicture
     var facts: Facts
+
+    var bitmap: Bitmap { small.bitmap }
 }

@@ -5,20 +5,38 @@ internal import FramemillMedia
 ///
 /// `effort` is 0 (fast) to 6 (small): the method of libwebp, the level of deflate, and from 4 on progressive JPEG.
 enum Encoder {
+    static func encode(_ picture: SmallPicture, recipe: Recipe) throws(Failure) -> [UInt8] {
+        if case .planes(let planes) = picture, recipe.format == .jpeg {
+            try check(recipe)
+            return try JPEGEncoding.encode(planes, quality: quality(recipe), effort: effort(recipe))
+        }
+        return try encode(picture.bitmap, recipe: recipe)
+    }
+
     static func encode(_ bitmap: Bitmap, recipe: Recipe) throws(Failure) -> [UInt8] {
+        try check(recipe)
+        switch recipe.format {
+        case .jpeg:
+            let opaque = bitmap.hasAlpha ? bitmap.flattened(on: recipe.background) : bitmap
+            return try JPEGEncoding.encode(opaque, quality: quality(recipe), effort: effort(recipe))
+        case .png: return try PNGEncoding.encode(bitmap, effort: recipe.effort)
+        case .webp:
+            return try WebPEncoding.encode(bitmap, quality: quality(recipe), effort: effort(recipe))
+        }
+    }
+
+    private static func quality(_ recipe: Recipe) -> Int {
+        recipe.quality ?? (recipe.format == .jpeg ? 80 : 75)
+    }
+
+    private static func effort(_ recipe: Recipe) -> Int { recipe.effort ?? 2 }
+
+    private static func check(_ recipe: Recipe) throws(Failure) {
         if let quality = recipe.quality, !(1...100).contains(quality) {
             throw Failure(.badOption, .encode, "quality \(quality) is not in 1...100")
         }
         if let effort = recipe.effort, !(0...6).contains(effort) {
             throw Failure(.badOption, .encode, "effort \(effort) is not in 0...6")
-        }
-        switch recipe.format {
-        case .jpeg:
-            let opaque = bitmap.hasAlpha ? bitmap.flattened(on: recipe.background) : bitmap
-            return try JPEGEncoding.encode(opaque, quality: recipe.quality ?? 80, effort: recipe.effort ?? 2)
-        case .png: return try PNGEncoding.encode(bitmap, effort: recipe.effort)
-        case .webp:
-            return try WebPEncoding.encode(bitmap, quality: recipe.quality ?? 75, effort: recipe.effort ?? 2)
         }
     }
 }

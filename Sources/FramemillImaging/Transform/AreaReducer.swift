@@ -84,31 +84,42 @@ struct AreaReducer {
     mutating func row(_ y: Int, into row: inout [Float]) {
         let first = Int(down.first[y])
         let last = Int(down.last[y])
-        for column in whole.indices { whole[column] = 0 }
-        if last - first > 1 { for line in first + 1..<last { addWhole(line) } }
-        setSums(first, down.firstWeight[y])
-        if last > first, down.lastWeight[y] > 0 { addSums(last, down.lastWeight[y]) }
-        let scale = down.norm[y]
-        let pieces = across.first.count
-        if across.isCopy {
-            for x in 0..<pieces { row[x] = sums[x] * scale }
-            return
+        // Near one to one a result row covers two source rows at most: nothing to add up first.
+        let between = last - first > 1
+        if between {
+            unsafe whole.withUnsafeMutableBufferPointer { unsafe $0.update(repeating: 0) }
+            for line in first + 1..<last { addWhole(line) }
         }
+        startSums(first, down.firstWeight[y], withWhole: between)
+        if last > first, down.lastWeight[y] > 0 { addSums(last, down.lastWeight[y]) }
+        gather(down.norm[y], into: &row)
+    }
+
+    /// Sums along the row, where pieces cover more than one sample.
+    private func gather(_ scale: Float, into row: inout [Float]) {
+        let pieces = across.first.count
+        precondition(row.count >= pieces)
         unsafe sums.withUnsafeBufferPointer { sums in
-            // Footprints were cut to 0 ..< plane.width, the length of `sums`.
-            for x in 0..<pieces {
-                let low = Int(across.first[x])
-                let high = Int(across.last[x])
-                var sum = unsafe sums[low] * across.firstWeight[x]
-                if high > low {
-                    var column = low + 1
-                    while column < high {
-                        unsafe sum += sums[column]
-                        column &+= 1
-                    }
-                    unsafe sum += sums[high] * across.lastWeight[x]
+            unsafe row.withUnsafeMutableBufferPointer { row in
+                // Footprints were cut to 0 ..< plane.width, the length of `sums`; `row` holds `pieces`.
+                if across.isCopy {
+                    for x in 0..<pieces { unsafe row[x] = sums[x] * scale }
+                    return
                 }
-                row[x] = sum * across.norm[x] * scale
+                for x in 0..<pieces {
+                    let low = Int(across.first[x])
+                    let high = Int(across.last[x])
+                    var sum = unsafe sums[low] * across.firstWeight[x]
+                    if high > low {
+                        var column = low + 1
+                        while column < high {
+                            unsafe sum += sums[column]
+                            column &+= 1
+                        }
+                        unsafe sum += sums[high] * across.lastWeight[x]
+                    }
+                    unsafe row[x] = sum * across.norm[x] * scale
+                }
             }
         }
     }
@@ -135,8 +146,18 @@ struct AreaReducer {
         }
     }
 
-    private mutating func setSums(_ line: Int, _ weight: Float) {
-        for x in sums.indices { sums[x] = Float(whole[x]) }
+    /// The sums are those of the whole rows, or nothing, and a share of row `line`.
+    private mutating func startSums(_ line: Int, _ weight: Float, withWhole: Bool) {
+        unsafe sums.withUnsafeMutableBufferPointer { sums in
+            unsafe whole.withUnsafeBufferPointer { whole in
+                // Both hold `plane.width`.
+                if withWhole {
+                    for x in 0..<plane.width { unsafe sums[x] = Float(whole[x]) }
+                } else {
+                    unsafe sums.update(repeating: 0)
+                }
+            }
+        }
         addSums(line, weight)
     }
 
@@ -148,7 +169,11 @@ struct AreaReducer {
         unsafe sums.withUnsafeMutableBufferPointer { sums in
             if plane.bytesPerSample == 1 {
                 let samples = unsafe source.assumingMemoryBound(to: UInt8.self)
-                for x in 0..<width { unsafe sums[x] += Float(samples[x &* step]) * weight }
+                if step == 1 {
+                    for x in 0..<width { unsafe sums[x] += Float(samples[x]) * weight }
+                } else {
+                    for x in 0..<width { unsafe sums[x] += Float(samples[x &* step]) * weight }
+                }
             } else {
                 let samples = unsafe source.assumingMemoryBound(to: UInt16.self)
                 let shift = UInt16(plane.shift)

@@ -65,41 +65,67 @@ struct ColorConverter {
         alphaScale = 255 / most
     }
 
-    /// - Parameters: one row of each plane in sample units; `alpha` empty for opaque pictures.
-    func convert(
-        _ first: [Float], _ second: [Float], _ third: [Float], alpha: [Float], count: Int,
-        into pixels: inout [UInt8],
-        at start: Int
-    ) {
-        var to = start
-        for x in 0..<count {
-            var red: Float
-            var green: Float
-            var blue: Float
-            let luma = (first[x] - lumaBase) * lumaScale
+    /// Turns a row of samples, in the stream's units, into red, green and blue of 0 ... 255, clamped, in place.
+    func convert(_ row: inout SampleRow) {
+        let count = row.count
+        // `row` gives `count` elements of each component. Choices are made outside the loops: that, and no checks in
+        // them, is what lets the compiler do eight samples at once.
+        unsafe row.withMutablePointers { first, second, third in
             if model.isGrey {
-                (red, green, blue) = (luma, luma, luma)
+                for x in 0..<count {
+                    let luma = unsafe (first[x] - lumaBase) * lumaScale
+                    unsafe (first[x], second[x], third[x]) = (luma, luma, luma)
+                }
             } else if model.weights == nil {
-                (green, blue, red) = (
-                    luma, (second[x] - lumaBase) * lumaScale, (third[x] - lumaBase) * lumaScale
-                )
+                for x in 0..<count {
+                    let (green, blue, red) = unsafe (first[x], second[x], third[x])
+                    unsafe first[x] = (red - lumaBase) * lumaScale
+                    unsafe second[x] = (green - lumaBase) * lumaScale
+                    unsafe third[x] = (blue - lumaBase) * lumaScale
+                }
             } else {
-                let cb = (second[x] - chromaMiddle) * chromaScale
-                let cr = (third[x] - chromaMiddle) * chromaScale
-                red = luma + redFromCr * cr
-                green = luma + greenFromCr * cr + greenFromCb * cb
-                blue = luma + blueFromCb * cb
+                for x in 0..<count {
+                    let luma = unsafe (first[x] - lumaBase) * lumaScale
+                    let cb = unsafe (second[x] - chromaMiddle) * chromaScale
+                    let cr = unsafe (third[x] - chromaMiddle) * chromaScale
+                    unsafe first[x] = luma + redFromCr * cr
+                    unsafe second[x] = luma + greenFromCr * cr + greenFromCb * cb
+                    unsafe third[x] = luma + blueFromCb * cb
+                }
             }
-            if let toneMap { (red, green, blue) = toneMap.map(red, green, blue) }
-            pixels[to] = Self.byte(red)
-            pixels[to + 1] = Self.byte(green)
-            pixels[to + 2] = Self.byte(blue)
-            pixels[to + 3] = alpha.isEmpty ? 255 : UInt8(min(255, max(0, alpha[x] * alphaScale + 0.5)))
-            to += 4
+            if let toneMap {
+                for x in 0..<count {
+                    unsafe (first[x], second[x], third[x]) = toneMap.map(first[x], second[x], third[x])
+                }
+            }
+            for x in 0..<count {
+                unsafe first[x] = min(255, max(0, first[x] * 255))
+                unsafe second[x] = min(255, max(0, second[x] * 255))
+                unsafe third[x] = min(255, max(0, third[x] * 255))
+            }
         }
     }
 
-    private static func byte(_ value: Float) -> UInt8 { UInt8(min(255, max(0, value * 255 + 0.5))) }
+    /// Writes a converted row as RGBA to `pixels`, from byte `start` on; `alpha`, in sample units, is empty for opaque
+    /// pictures.
+    func pack(
+        _ row: borrowing SampleRow, alpha: [Float], into pixels: inout [UInt8], at start: Int
+    ) {
+        let count = row.count
+        precondition(start >= 0 && start + count * 4 <= pixels.count)
+        unsafe pixels.withUnsafeMutableBytes { pixels in
+            unsafe row.withPointers { red, green, blue in
+                // `count` elements each, and `count` pixels from `start` on, as asked above.
+                for x in 0..<count {
+                    let color = unsafe UInt32(byte(red[x])) | UInt32(byte(green[x])) << 8
+                    let pixel = unsafe color | UInt32(byte(blue[x])) << 16 | 0xFF00_0000
+                    unsafe pixels.storeBytes(
+                        of: pixel.littleEndian, toByteOffset: start + x * 4, as: UInt32.self)
+                }
+            }
+        }
+        for (x, value) in alpha.enumerated() { pixels[start + x * 4 + 3] = byte(value * alphaScale) }
+    }
 }
 
 /// HDR to sRGB, on thumbnail pixels: undo the curve, compress what is brighter than paper white, move BT.2020

@@ -67,8 +67,18 @@ enum Geometry {
     static func upright(_ bitmap: Bitmap, orientation: Int) -> Bitmap {
         guard (2...8).contains(orientation) else { return bitmap }
         let (width, height) = (bitmap.width, bitmap.height)
+        let pixels = upright(
+            bitmap.pixels[...], bytesPerPixel: 4, width: width, height: height, orientation: orientation)
+        return swapsSides(orientation)
+            ? Bitmap(width: height, height: width, pixels: pixels, hasAlpha: bitmap.hasAlpha)
+            : Bitmap(width: width, height: height, pixels: pixels, hasAlpha: bitmap.hasAlpha)
+    }
+
+    /// The same for the rows of any plane.
+    static func upright(
+        _ stored: ArraySlice<UInt8>, bytesPerPixel: Int, width: Int, height: Int, orientation: Int
+    ) -> [UInt8] {
         let (outWidth, outHeight) = swapsSides(orientation) ? (height, width) : (width, height)
-        var pixels = [UInt8](repeating: 0, count: bitmap.pixels.count)
         // The step between neighbours of an upright row, and the start of each row, in stored pixels.
         func index(_ x: Int, _ y: Int) -> Int {
             switch orientation {
@@ -78,19 +88,21 @@ enum Geometry {
             case 5: x * width + y
             case 6: (height - 1 - x) * width + y
             case 7: (height - 1 - x) * width + (width - 1 - y)
-            default: x * width + (width - 1 - y)
+            case 8: x * width + (width - 1 - y)
+            default: y * width + x
             }
         }
         let step = outWidth > 1 ? index(1, 0) - index(0, 0) : 0
+        var pixels = [UInt8](repeating: 0, count: stored.count)
         for y in 0..<outHeight {
-            var from = index(0, y) * 4
-            var to = y * outWidth * 4
+            var from = stored.startIndex + index(0, y) * bytesPerPixel
+            var to = y * outWidth * bytesPerPixel
             for _ in 0..<outWidth {
-                for channel in 0..<4 { pixels[to + channel] = bitmap.pixels[from + channel] }
-                to += 4
-                from += step * 4
+                for byte in 0..<bytesPerPixel { pixels[to + byte] = stored[from + byte] }
+                to += bytesPerPixel
+                from += step * bytesPerPixel
             }
         }
-        return Bitmap(width: outWidth, height: outHeight, pixels: pixels, hasAlpha: bitmap.hasAlpha)
+        return pixels
     }
 }

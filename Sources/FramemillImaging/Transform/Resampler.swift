@@ -19,7 +19,15 @@ enum Resampler {
         return shrink(bitmap, across: across, down: down, width: size.width, height: size.height)
     }
 
-    private static func shrink(
+    /// What fits in a square of `longestSide`; `nil` where the picture does already.
+    static func size(_ width: Int, _ height: Int, longestSide: Int) -> (width: Int, height: Int)? {
+        let longest = max(width, height)
+        guard longest > longestSide else { return nil }
+        func scaled(_ length: Int) -> Int { max(1, (length * longestSide + longest / 2) / longest) }
+        return (scaled(width), scaled(height))
+    }
+
+    fileprivate static func shrink(
         _ bitmap: Bitmap, across: Footprints, down: Footprints, width: Int, height: Int
     ) -> Bitmap {
         var pixels = [UInt8](repeating: 0, count: width * height * 4)
@@ -111,4 +119,15 @@ enum Resampler {
     }
 
     private static func byte(_ value: Float) -> UInt8 { UInt8(min(255, max(0, value + 0.5))) }
+}
+
+extension Bitmap {
+    /// Shrunk until neither side is longer than `side`.
+    func shrunken(toLongestSide side: Int) -> Bitmap {
+        guard let size = Resampler.size(width, height, longestSide: side) else { return self }
+        return Resampler.shrink(
+            self, across: Footprints(start: 0, length: Double(width), count: width, pieces: size.width),
+            down: Footprints(start: 0, length: Double(height), count: height, pieces: size.height),
+            width: size.width, height: size.height)
+    }
 }

@@ -1,63 +1,35 @@
 internal import CFFmpeg
 internal import FramemillMedia
 
-/// Decoded pictures to RGBA, shrunk on the way.
+/// Decoded pictures to small ones, shrunk before their colours are converted.
 enum PictureConverter {
     /// The part `plan` names, at the plan's size, not yet turned upright.
-    static func bitmap(
-        _ picture: borrowing AVPicture, plan: Plan, orientation: Int
-    ) throws(Failure) -> Bitmap {
+    ///
+    /// - Parameter toPlanes: give Y, Cb, Cr for a JPEG where that is possible, else RGBA.
+    static func shrink(
+        _ picture: borrowing AVPicture, plan: Plan, orientation: Int, toPlanes: Bool
+    ) throws(Failure) -> SmallPicture {
         if unsafe picture.pointer.pointee.interlaced_frame != 0 { CombFilter.repair(picture) }
         guard let layout = PixelLayout(picture) else {
-            return Resampler.resize(try viaSwscale(picture), plan: plan, orientation: orientation)
+            return .pixels(
+                Resampler.resize(try viaSwscale(picture), plan: plan, orientation: orientation))
         }
         let size = plan.sizeBeforeTurn(orientation)
         let enlarges = plan.cropWidth < Double(size.width) || plan.cropHeight < Double(size.height)
+        let converter = ColorConverter(layout.model)
         guard layout.alpha != nil || enlarges else {
-            return reduce(
-                layout, x: plan.cropX, y: plan.cropY, cropWidth: plan.cropWidth, cropHeight: plan.cropHeight,
+            var reducer = PlaneReducer(
+                layout.planes, across: (plan.cropX, plan.cropWidth), down: (plan.cropY, plan.cropHeight),
                 width: size.width, height: size.height)
+            return toPlanes ? .planes(reducer.planes(converter)) : .pixels(reducer.bitmap(converter))
         }
         // Alpha must weigh the colours, and enlarging must interpolate: both work on whole RGBA pictures.
         let width = layout.planes[0].width
         let height = layout.planes[0].height
-        let whole = reduce(
-            layout, x: 0, y: 0, cropWidth: Double(width), cropHeight: Double(height), width: width,
-            height: height)
-        return Resampler.resize(whole, plan: plan, orientation: orientation)
-    }
-
-    private static func reduce(
-        _ layout: PixelLayout, x: Double, y: Double, cropWidth: Double, cropHeight: Double, width: Int,
-        height: Int
-    ) -> Bitmap {
-        let full = layout.planes[0]
-        func reducer(_ plane: Plane) -> AreaReducer {
-            // A subsampled plane covers the same picture with fewer samples; an odd edge is half covered.
-            let across = plane.width == full.width ? 1 : (full.width + plane.width - 1) / plane.width
-            let down = plane.height == full.height ? 1 : (full.height + plane.height - 1) / plane.height
-            return AreaReducer(
-                plane,
-                across: Footprints(
-                    start: x / Double(across), length: cropWidth / Double(across), count: plane.width,
-                    pieces: width),
-                down: Footprints(
-                    start: y / Double(down), length: cropHeight / Double(down), count: plane.height,
-                    pieces: height))
-        }
-        var reducers = layout.planes.map(reducer)
-        var alphaReducer = layout.alpha.map(reducer)
-        let converter = ColorConverter(layout.model)
-        var rows = [[Float]](repeating: [Float](repeating: 0, count: width), count: 3)
-        var alphaRow = [Float](repeating: 0, count: alphaReducer == nil ? 0 : width)
-        var pixels = [UInt8](repeating: 0, count: width * height * 4)
-        for line in 0..<height {
-            for index in reducers.indices { reducers[index].row(line, into: &rows[index]) }
-            alphaReducer?.row(line, into: &alphaRow)
-            converter.convert(
-                rows[0], rows[1], rows[2], alpha: alphaRow, count: width, into: &pixels, at: line * width * 4)
-        }
-        return Bitmap(width: width, height: height, pixels: pixels, hasAlpha: layout.alpha != nil)
+        var reducer = PlaneReducer(
+            layout.planes, alpha: layout.alpha, across: (0, Double(width)), down: (0, Double(height)),
+            width: width, height: height)
+        return .pixels(Resampler.resize(reducer.bitmap(converter), plan: plan, orientation: orientation))
     }
 
     /// Palettes, bit fields and other rare layouts: unpacked to RGBA at full size, without scaling.

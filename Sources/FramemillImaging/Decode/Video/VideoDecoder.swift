@@ -8,6 +8,8 @@ struct VideoDecoder {
     let recipe: Recipe
     let limits: Limits
     let stop: Stop
+    /// Whether the picture goes into a JPEG.
+    var toPlanes = false
 
     /// libav writes to standard error unless told not to; once is enough.
     static let silence: Void = framemill_quiet_log()
@@ -87,12 +89,12 @@ struct VideoDecoder {
         facts.dark = choice.isDark
         facts.degraded = look == .damaged
         facts.framesDecoded = choice.picturesDecoded
-        return Decoded(bitmap: try convert(picture, aspect, &facts), facts: facts)
+        return Decoded(small: try convert(picture, aspect, &facts), facts: facts)
     }
 
     private func convert(
         _ picture: borrowing AVPicture, _ aspect: (num: Int, den: Int), _ facts: inout Facts
-    ) throws(Failure) -> Bitmap {
+    ) throws(Failure) -> SmallPicture {
         try Self.ask(limits, width: facts.storedWidth, height: facts.storedHeight)
         let plan = Plan(
             storedWidth: facts.storedWidth, storedHeight: facts.storedHeight, aspect: aspect,
@@ -100,7 +102,8 @@ struct VideoDecoder {
         facts.displayWidth = plan.displayWidth
         facts.displayHeight = plan.displayHeight
         try Self.ask(limits, width: plan.width, height: plan.height)
-        return try PictureConverter.bitmap(picture, plan: plan, orientation: facts.orientation)
+        return try PictureConverter.shrink(
+            picture, plan: plan, orientation: facts.orientation, toPlanes: toPlanes)
     }
 
     /// The cover art of an audio file: one packet that is a picture file of its own.
@@ -116,7 +119,7 @@ struct VideoDecoder {
         var facts = container.facts(of: index)
         let format = Format.sniff(bytes)
         timer.lap("probe", without: container.input.io.waited)
-        let bitmap: Bitmap
+        let small: SmallPicture
         if [.jpeg, .png, .webp, .gif].contains(format) {
             let still = try Still.decode(
                 format, MemoryReader(bytes), limits: limits, stop: stop, targetBox: nil)
@@ -130,7 +133,8 @@ struct VideoDecoder {
             facts.displayWidth = plan.displayWidth
             facts.displayHeight = plan.displayHeight
             facts.alpha = still.facts.alpha
-            bitmap = Resampler.resize(still.bitmap, plan: plan, orientation: still.orientation)
+            small = .pixels(
+                Resampler.resize(still.bitmap, plan: plan, orientation: still.orientation))
             timer.lap("decode")
         } else {
             let picture = try AVPicture()
@@ -141,10 +145,10 @@ struct VideoDecoder {
             }
             facts.add(picture, aspect: (1, 1))
             timer.lap("decode")
-            bitmap = try convert(picture, (1, 1), &facts)
+            small = try convert(picture, (1, 1), &facts)
         }
         facts.source = .attached
-        return Decoded(bitmap: bitmap, facts: facts)
+        return Decoded(small: small, facts: facts)
     }
 
     static func ask(_ limits: Limits, width: Int, height: Int) throws(Failure) {
