@@ -18,9 +18,10 @@ struct VideoCorpusTests {
     static let otherReasons: [String: String] = [
         // The header says 12336 x 12336: refused before a decoder is fed, as Limits.pixelsPerFrame promises.
         "broken/libwebm_invalid_vp9_bitstream-bug_1416.webm": "too_large",
-        // An index without samples whose only video entry is `encv`: both are true; that it is encrypted helps more.
+        // An index without samples whose only video entry is `encv`: both are true, and the row of another such file
+        // (gomp4_sample_init.encv) lists this one.
         "broken/shaka_empty_caption_video_init.mp4": "encrypted",
-        // Its samples are encrypted (`encv`, `tenc`); ffmpeg decodes the ciphertext to an even grey.
+        // All its samples are encrypted (`encv`, `cbcs`, no clear group); ffmpeg decodes the ciphertext to an even grey.
         "video/media3_sample_fragmented_sgpd_v2.mp4": "encrypted",
     ]
 
@@ -28,7 +29,8 @@ struct VideoCorpusTests {
     static let otherPictures: Set<String> = [
         // The manifest itself says so: skipping the damaged first picture is better than its grey.
         "video/gen_corrupt_first_key.mp4",
-        // Decoders disagree where this one begins (ffmpeg 5 and 9 do); ours is the first whole frame.
+        // The listed colours are those of the second picture (1.08 s) beside the time of the first (1.04 s), which is ours:
+        // a leading one that needs only the key picture behind it, and is whole.
         "video/mdx_Sony-ILCE-7M3-A7M3-.mts",
     ]
 

@@ -66,25 +66,6 @@ import Testing
         #expect(try cover(clips[2], at: .percent(50)).facts.timeUsed == 0)
     }
 
-    /// B43
-    @Test(arguments: ["smpte2084", "arib-std-b67"]) func mapsHighDynamicRangeToLight(_ curve: String) throws {
-        let clip = try make(
-            "hdr.mp4",
-            [
-                "-f", "lavfi", "-i",
-                "color=black:s=640x360:d=0.2:r=10,format=yuv420p10le,geq=lum='if(lt(X,320),573,64)'"
-                    + ":cb=512:cr=512",
-                "-pix_fmt", "yuv420p10le", "-c:v", "libx265", "-x265-params", "log-level=none:lossless=1",
-                "-color_trc", curve, "-color_primaries", "bt2020", "-colorspace", "bt2020nc",
-            ])
-        let picture = try cover(clip)
-        #expect(picture.facts.hdr == (curve == "smpte2084" ? "pq" : "hlg"))
-        let patch = VideoCorpusTests.colour(picture.bitmap, "tl")
-        let black = VideoCorpusTests.colour(picture.bitmap, "tr")
-        #expect(patch.allSatisfy { $0 >= 170 && $0 <= 235 }, "\(patch)")
-        #expect(black.allSatisfy { $0 <= 5 }, "\(black)")
-    }
-
     func luma(_ bitmap: Bitmap) -> Int {
         let mean = VideoCorpusTests.colour(bitmap, "mean")
         return (mean[0] * 299 + mean[1] * 587 + mean[2] * 114) / 1000
@@ -175,63 +156,6 @@ import Testing
         let art = try cover(song).facts
         #expect(art.source == .attached)
         #expect("\(art.width)x\(art.height)" == "300x400")
-    }
-
-    /// B55
-    @Test func showsPixelsInTheirShape() throws {
-        func clip(_ size: String, _ aspect: String) throws -> [UInt8] {
-            try make("sar.mp4", ["-f", "lavfi", "-i", "testsrc2=s=\(size):d=0.2,setsar=\(aspect)"])
-        }
-        func size(_ picture: Decoded) -> String { "\(picture.bitmap.width)x\(picture.bitmap.height)" }
-        #expect(size(try cover(try clip("1920x1080", "9/16"))) == "1080x1080")
-        #expect(size(try cover(try clip("720x576", "64/45"))) == "1024x576")
-        #expect(size(try cover(try clip("1920x1080", "9/16"), box: .longestSide(512))) == "512x512")
-        _ = try clip("1440x1080", "4/3")
-        let turned = try make(
-            "turned.mp4", ["-i", folder.file("sar.mp4"), "-c", "copy", "-metadata:s:v", "rotate=90"])
-        #expect(size(try cover(turned)) == "1080x1920")
-    }
-
-    /// B54: the corner colours of the four reflections, as FAULTS lists them.
-    @Test(arguments: [
-        (2, "GRWB"), (4, "BWRG"), (5, "RBGW"), (7, "WGBR"), (1, "RGBW"), (3, "WBGR"), (6, "BRWG"),
-        (8, "GWRB"),
-    ]) func turnsAndMirrorsCorners(_ orientation: Int, _ corners: String) {
-        let colours: [Character: [UInt8]] = [
-            "R": [255, 0, 0, 255], "G": [0, 255, 0, 255], "B": [0, 0, 255, 255], "W": [255, 255, 255, 255],
-        ]
-        let quad = Bitmap(
-            width: 2, height: 2, pixels: Array("RGBW").flatMap { colours[$0]! }, hasAlpha: false)
-        let upright = Geometry.upright(quad, orientation: orientation)
-        #expect(upright.pixels == Array(corners).flatMap { colours[$0]! })
-    }
-
-    /// B54: matrices in the order a b c d.
-    @Test func readsTheOrientationOffADisplayMatrix() {
-        let unit: Int32 = 65536
-        let matrices: [(Int32, Int32, Int32, Int32, Int)] = [
-            (1, 0, 0, 1, 1), (-1, 0, 0, 1, 2), (-1, 0, 0, -1, 3), (1, 0, 0, -1, 4), (0, 1, 1, 0, 5),
-            (0, 1, -1, 0, 6),
-            (0, -1, -1, 0, 7), (0, -1, 1, 0, 8),
-        ]
-        for (a, b, c, d, orientation) in matrices {
-            #expect(Geometry.orientation(a: a * unit, b: b * unit, c: c * unit, d: d * unit) == orientation)
-        }
-    }
-
-    /// B57
-    @Test func waitsForTheFirstCleanPictureOfAChoppedStream() throws {
-        let whole = try make(
-            "a.ts", ["-f", "lavfi", "-i", "testsrc2=d=8:s=320x240", "-g", "100", "-sc_threshold", "0"])
-        // Cut inside the first group of pictures, on a packet border.
-        let cut = Array(whole[(whole.count / 5 / 188 * 188)...])
-        let picture = try cover(cut, at: .first)
-        #expect(!picture.facts.degraded)
-        let reference = try cover(whole, at: .seconds(4), seek: .exact)
-        let (ours, theirs) = (
-            VideoCorpusTests.colour(picture.bitmap, "mean"), VideoCorpusTests.colour(reference.bitmap, "mean")
-        )
-        #expect(zip(ours, theirs).allSatisfy { abs($0 - $1) <= 5 }, "\(ours) \(theirs)")
     }
 
     @Test func takesTheCombsOutOfInterlacedMotion() throws {

@@ -133,7 +133,8 @@ struct Container: ~Copyable {
         return Geometry.orientation(a: number(0), b: number(1), c: number(3), d: number(4))
     }
 
-    /// Dolby Vision profile 5 has no layer that plain players can show.
+    /// Dolby Vision that has no layer plain players can show: profile 5, and what says it is compatible with nothing.
+    /// The base layers of 7 to 9 are plain ones by definition, whatever early muxers wrote beside them.
     func isDolbyVisionOnly(_ index: Int) -> Bool {
         let stream = unsafe input.pointer.pointee.streams[index]!
         var size = 0
@@ -142,7 +143,8 @@ struct Container: ~Copyable {
         else { return false }
         // As large as the record, by the line above.
         let record = unsafe UnsafeRawPointer(data).loadUnaligned(as: AVDOVIDecoderConfigurationRecord.self)
-        return record.dv_profile == 5 || (record.dv_bl_signal_compatibility_id == 0 && record.dv_profile < 7)
+        return record.dv_profile == 5
+            || (record.dv_bl_signal_compatibility_id == 0 && !(7...9).contains(record.dv_profile))
     }
 
     /// Matroska says in a tag that BlockAdditions carry an alpha plane.

@@ -18,6 +18,9 @@ struct Choice {
 }
 
 struct FrameChooser {
+    /// Damaged pictures looked at: a stream that is refreshed bit by bit is whole after about as many.
+    private static let healing = 64
+
     let recipe: Recipe
     let limits: Limits
     /// Seconds, where known.
@@ -45,6 +48,8 @@ struct FrameChooser {
         into picture: borrowing AVPicture
     ) throws(Failure) -> Found? {
         switch recipe.at {
+        case .first where showDamaged, .auto where showDamaged:
+            return try mostHealed(&source, clock, into: picture)
         case .first:
             return try source.first(into: picture) ? (clock.time(of: picture), false) : nil
         case .auto:
@@ -62,37 +67,62 @@ struct FrameChooser {
         into picture: borrowing AVPicture
     ) throws(Failure) -> Found? {
         let target = max(0, duration.map { min(seconds, $0) } ?? seconds)
-        // A seek can land behind the last picture (audio longer than video, transport streams): step back.
-        for back in [0, 2, 10] where target - Double(back) > 0 {
-            guard source.seek(toTimestamp: clock.timestamp(target - Double(back))) else { break }
-            let found =
-                recipe.seek == .exact
-                ? try walk(to: target, &source, clock, into: picture)
-                : try source.first(into: picture)
-            if found { return (clock.time(of: picture), false) }
+        var found: Double?
+        // A seek can land behind the last picture (audio longer than video), or, in transport streams and open groups
+        // of pictures, behind the key picture that the target needs: step back.
+        for back in [0.0, 2, 12] where target - back > 0 {
+            guard source.seek(toTimestamp: clock.timestamp(target - back)) else { break }
+            found = try walk(to: target, &source, clock, into: picture) ?? found
+            if let found, recipe.seek == .keyframe || found <= target + Self.rounding {
+                return (clock.time(of: picture), false)
+            }
         }
-        _ = source.seek(toTimestamp: clock.origin)
-        let found =
-            recipe.seek == .exact && target > 0
-            ? try walk(to: target, &source, clock, into: picture)
-            : try source.first(into: picture)
-        return found ? (clock.time(of: picture), false) : nil
+        // A picture a little late is better than all of a long film before it.
+        if let found, target > 12 { return (found, false) }
+        if !clock.isBroadcast || !source.rewindBytes() { _ = source.seek(toTimestamp: clock.origin) }
+        return try walk(to: target, &source, clock, into: picture).map { _ in (clock.time(of: picture), false)
+        }
     }
 
-    /// Decodes on to the last picture that starts at or before `target`.
+    /// Half a millisecond: timestamps are rounded to the stream's own unit.
+    private static let rounding = 0.0005
+
+    /// Decodes on to the last picture that starts at or before `target`, or with `Seek.keyframe` only the first one;
+    /// where even that is later, it is the one. Gives its time.
     private func walk(
         to target: Double, _ source: inout PictureStream, _ clock: StreamClock,
         into picture: borrowing AVPicture
-    ) throws(Failure) -> Bool {
+    ) throws(Failure) -> Double? {
+        if recipe.seek == .keyframe || target == 0 {
+            return try source.first(into: picture) ? clock.time(of: picture) ?? 0 : nil
+        }
         let candidate = try AVPicture()
-        var found = false
+        var found: Double?
         while try source.next(into: candidate) {
             let time = clock.time(of: candidate) ?? 0
-            // Half a millisecond: timestamps are rounded to the stream's own unit.
-            if found, time > target + 0.0005 { break }
+            if found != nil, time > target + Self.rounding { break }
             picture.take(from: candidate)
-            found = true
-            if time > target + 0.0005 { break }
+            found = time
+            if time > target + Self.rounding { break }
+        }
+        return found
+    }
+
+    /// Of the damaged pictures at the start the one that shows most: what is refreshed bit by bit heals with time, and
+    /// what stands in for a missing reference is flat.
+    private func mostHealed(
+        _ source: inout PictureStream, _ clock: StreamClock, into picture: borrowing AVPicture
+    ) throws(Failure) -> Found? {
+        let candidate = try AVPicture()
+        var best: Shade?
+        var found: Found?
+        for _ in 0..<Self.healing {
+            guard try source.next(into: candidate) else { break }
+            let shade = Shade(candidate)
+            guard found == nil || (shade?.score ?? 0) >= (best?.score ?? 0) else { continue }
+            best = shade
+            found = (clock.time(of: candidate), shade?.isDark ?? false)
+            picture.take(from: candidate)
         }
         return found
     }
@@ -146,14 +176,16 @@ struct StreamClock {
     private let unit: Double
     /// The timestamp that counts as zero.
     let origin: Int64
+    /// Transport and program streams: no index, and a clock that starts anywhere.
+    let isBroadcast: Bool
 
     init(_ input: borrowing AVInput, _ index: Int) {
         let stream = unsafe input.pointer.pointee.streams[index]!.pointee
         unit = unsafe Double(stream.time_base.num) / Double(max(1, stream.time_base.den))
         let start = unsafe stream.start_time
-        // Broadcast clocks start anywhere; files count from zero, and what precedes their first picture is theirs.
+        // Files count from zero, and what precedes their first picture is theirs.
         let name = unsafe String(cString: input.pointer.pointee.iformat.pointee.name)
-        let isBroadcast = ["mpegts", "mpeg", "mpegvideo"].contains(name)
+        isBroadcast = ["mpegts", "mpeg", "mpegvideo"].contains(name)
         origin = isBroadcast && start != framemill_no_pts() ? start : 0
     }
 
@@ -168,6 +200,7 @@ struct StreamClock {
             unsafe frame.best_effort_timestamp != framemill_no_pts() ? frame.best_effort_timestamp : frame.pts
         guard stamp != framemill_no_pts() else { return nil }
         let (ticks, overflow) = stamp.subtractingReportingOverflow(origin)
-        return overflow ? nil : Double(ticks) * unit
+        // What is shown before the first packet's own picture is still at the start.
+        return overflow ? nil : Double(isBroadcast ? max(0, ticks) : ticks) * unit
     }
 }

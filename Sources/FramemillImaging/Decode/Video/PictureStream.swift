@@ -1,7 +1,9 @@
 // The pictures of one stream, in the order they are shown, and only clean ones unless damaged ones were asked for.
 //
-// Clean means: libav marks neither damage nor concealment; and, for codecs whose decoders do not track it themselves,
-// a key picture came first. After a damaged picture only a key picture is clean again, since what follows refers back.
+// Clean means: libav marks neither damage nor concealment, and a key picture came first. Only libav's h264 decoder tracks
+// by itself from where on pictures are whole (a recovery point is no key picture); its hevc decoder fills missing
+// references with grey and marks nothing, so there a random access point must have come (its leading pictures it skips).
+// After a damaged picture only a key picture is clean again, since what follows refers back.
 
 internal import CFFmpeg
 internal import FramemillEngine
@@ -16,14 +18,15 @@ internal import FramemillMedia
     /// The first packet, kept so that a decoder emptied early can be fed again.
     private let firstPacket: AVParcel
     private let showDamaged: Bool
-    private let tracksRecovery: Bool
+    private let codec: AVCodecID
     private var isDraining = false
     private var isAfterKey = false
     private var hadDamage = false
     private(set) var packetsRead = 0
     private(set) var picturesDecoded = 0
+    private var hasGiven = false
 
-    /// Packets fed without a single picture before the stream is given up.
+    /// Packets fed without a single clean picture before the stream is given up: key pictures are seldom further apart.
     private static let fruitlessPackets = 600
 
     /// `input` must outlive this value.
@@ -40,7 +43,7 @@ internal import FramemillMedia
         self.packet = packet
         self.firstPacket = firstPacket
         self.showDamaged = showDamaged
-        tracksRecovery = codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC
+        self.codec = codec
     }
 
     /// The first picture with no reordering delay: one key packet in, then the decoder is emptied. Where that gives
@@ -51,7 +54,9 @@ internal import FramemillMedia
         // Cloning shares the bytes; it is cheap.
         unsafe av_packet_ref(firstPacket.pointer, packet.pointer)
         send()
-        guard flags & AV_PKT_FLAG_KEY != 0, flags & AV_PKT_FLAG_DISCARD == 0, tracksRecovery else {
+        guard flags & AV_PKT_FLAG_KEY != 0, flags & AV_PKT_FLAG_DISCARD == 0,
+            codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC
+        else {
             return try next(into: picture)
         }
         unsafe avcodec_send_packet(decoder.pointer, nil)
@@ -84,13 +89,16 @@ internal import FramemillMedia
             let code = unsafe avcodec_receive_frame(decoder.pointer, picture.pointer)
             if code == 0 {
                 picturesDecoded += 1
-                if isClean(picture) { return true }
+                if isClean(picture) {
+                    hasGiven = true
+                    return true
+                }
             } else if code == framemill_averror_eof() {
                 return false
             } else if isDraining {
                 return false
             } else if try readPacket() {
-                if picturesDecoded == 0, packetsRead > Self.fruitlessPackets { return false }
+                if !hasGiven, packetsRead > Self.fruitlessPackets { return false }
                 send()
             } else {
                 isDraining = true
@@ -103,11 +111,22 @@ internal import FramemillMedia
     mutating func seek(toTimestamp timestamp: Int64) -> Bool {
         let code = unsafe av_seek_frame(context, stream.pointee.index, timestamp, AVSEEK_FLAG_BACKWARD)
         guard code >= 0 else { return false }
+        forget()
+        return true
+    }
+
+    /// Goes to the first packet of a container without an index: by time, its first key picture may not be found.
+    mutating func rewindBytes() -> Bool {
+        guard unsafe av_seek_frame(context, -1, 0, AVSEEK_FLAG_BYTE) >= 0 else { return false }
+        forget()
+        return true
+    }
+
+    private mutating func forget() {
         unsafe avcodec_flush_buffers(decoder.pointer)
         firstPacket.clear()
         isDraining = false
         isAfterKey = false
-        return true
     }
 
     /// Decodes one packet that came from elsewhere.
@@ -151,7 +170,10 @@ internal import FramemillMedia
     private mutating func isClean(_ picture: borrowing AVPicture) -> Bool {
         if showDamaged { return true }
         let frame = unsafe picture.pointer.pointee
-        let isKey = unsafe frame.key_frame != 0 || frame.pict_type == AV_PICTURE_TYPE_I
+        // An hevc picture of intra slices alone is no random access point: what follows may refer past it.
+        let isKey =
+            unsafe frame.key_frame != 0
+            || (frame.pict_type == AV_PICTURE_TYPE_I && codec != AV_CODEC_ID_HEVC)
         let isDamaged = unsafe frame.flags & AV_FRAME_FLAG_CORRUPT != 0 || frame.decode_error_flags != 0
         if isDamaged {
             isAfterKey = false
@@ -159,7 +181,7 @@ internal import FramemillMedia
             return false
         }
         if isKey { isAfterKey = true }
-        return isAfterKey || (tracksRecovery && !hadDamage)
+        return isAfterKey || (codec == AV_CODEC_ID_H264 && !hadDamage)
     }
 
 }
