@@ -34,6 +34,7 @@ let package = Package(
     products: [
         .library(name: "Framemill", targets: ["Framemill", "FramemillImaging"]),
         .executable(name: "framemill", targets: ["FramemillCommand"]),
+        .executable(name: "framemill-bench", targets: ["FramemillBench"]),
     ],
     targets: walls.map { .systemLibrary(name: $0.0, pkgConfig: $0.1) } + [
         target("FramemillMedia", []),
@@ -43,6 +44,10 @@ let package = Package(
         .executableTarget(
             name: "FramemillCommand",
             dependencies: ["Framemill", "FramemillImaging", "FramemillMedia", "FramemillEngine"],
+            swiftSettings: strict,
+        ),
+        .executableTarget(
+            name: "FramemillBench", dependencies: ["FramemillImaging", "FramemillMedia", "FramemillEngine"],
             swiftSettings: strict,
         ),
         .target(

@@ -132,26 +132,49 @@ struct Compositor {
         let top = max(rows.lowerBound, frame.top)
         let bottom = min(rows.upperBound, frame.top + frame.height)
         guard across > 0, top < bottom else { return }
-        for y in top..<bottom {
+        switch step.patch.pixels {
+        case .indexed(let indices, let start, let colors):
+            precondition(start + step.patch.pixelCount <= indices.count && colors.count == 256)
+            unsafe indices.withUnsafeBufferPointer { indices in
+                unsafe colors.withUnsafeBufferPointer { colors in
+                    guard let indices = indices.baseAddress else { return }
+                    unsafe eachRow(step, top..<bottom, across, canvas) { from, count, target in
+                        unsafe PixelRows.map(
+                            indices + start + from, count: count, palette: colors.baseAddress!, to: target,
+                            isOpaque: step.patch.isOpaque)
+                    }
+                }
+            }
+        case .rgba(let pixels):
+            precondition(step.patch.pixelCount * 4 <= pixels.count)
+            let replaces = frame.blend == .source || step.patch.isOpaque
+            unsafe pixels.withUnsafeBytes { pixels in
+                guard let pixels = pixels.baseAddress else { return }
+                unsafe eachRow(step, top..<bottom, across, canvas) { from, count, target in
+                    if replaces {
+                        unsafe target.copyMemory(from: pixels + from * 4, byteCount: count * 4)
+                    } else {
+                        unsafe PixelRows.blend(pixels + from * 4, count: count, to: target, arithmetic)
+                    }
+                }
+            }
+        }
+    }
+
+    /// For each row of a patch that is shown in `rows`: its first pixel in the patch, how many there are and can be
+    /// seen, and where they go.
+    @inline(__always)
+    private func eachRow(
+        _ step: Step, _ rows: Range<Int>, _ across: Int, _ canvas: UnsafeMutableRawPointer,
+        _ body: (_ from: Int, _ count: Int, _ target: UnsafeMutableRawPointer) -> Void
+    ) {
+        let frame = step.frame
+        for y in rows {
             let row = step.patch.isInterlaced ? interlaced(y - frame.top, frame.height) : y - frame.top
             let count = min(across, step.patch.pixelCount - row * frame.width)
             guard count > 0 else { continue }
-            let target = unsafe canvas + (y * width + frame.left) * 4
-            switch step.patch.pixels {
-            case .indexed(let indices, let start, let colors):
-                unsafe PixelRows.map(
-                    indices, from: start + row * frame.width, count: count, colors: colors, to: target,
-                    isOpaque: step.patch.isOpaque)
-            case .rgba(let pixels):
-                let from = row * frame.width * 4
-                if frame.blend == .source || step.patch.isOpaque {
-                    unsafe pixels.withUnsafeBytes {
-                        unsafe target.copyMemory(from: $0.baseAddress! + from, byteCount: count * 4)
-                    }
-                } else {
-                    unsafe PixelRows.blend(pixels, from: from, count: count, to: target, arithmetic)
-                }
-            }
+            // `rows` and `across` were cut to the canvas.
+            unsafe body(row * frame.width, count, canvas + (y * width + frame.left) * 4)
         }
     }
 

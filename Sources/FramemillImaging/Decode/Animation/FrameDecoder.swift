@@ -29,13 +29,15 @@ struct FrameDecoder: AnimationDecoder {
         from place: inout AnimationPlace, windowBytes: Int, crew: Crew, stop: Stop
     ) throws(Failure) -> [AnimationFrame] {
         try stop.check(.decode)
-        let window = window(from: place.next, bytes: windowBytes)
+        // Alone, frames gain nothing from company, and one at a time stays in the second-level cache.
+        let window = window(from: place.next, bytes: crew.width > 1 ? windowBytes : min(windowBytes, 1 << 20))
         guard !window.isEmpty else { return [] }
         var patches = try patches(window, crew, stop)
         let end = patches.firstIndex(where: \.isLast)
         if let end { patches.removeLast(patches.count - end - 1) }
         let canvases = compositor.draw(patches, of: facts.frames, at: &place, crew: crew)
         if end != nil { place.next = facts.frames.count }
+        for patch in patches { source.recycle(patch) }
         return zip(window, zip(patches, canvases)).map { index, frame in
             AnimationFrame(
                 index: index, delay: facts.frames[index].delay, bitmap: frame.1, isWhole: frame.0.isWhole)
@@ -78,7 +80,12 @@ struct FrameDecoder: AnimationDecoder {
     }
 
     private func patches(_ window: Range<Int>, _ crew: Crew, _ stop: Stop) throws(Failure) -> [Patch] {
-        guard window.count > 1 else { return [try source.patch(window.lowerBound, stop: stop)] }
+        if window.count == 1 || crew.width == 1 {
+            var patches: [Patch] = []
+            patches.reserveCapacity(window.count)
+            for index in window { patches.append(try source.patch(index, stop: stop)) }
+            return patches
+        }
         let slots = Slots(window.count)
         let work = window.reduce(0) { $0 + source.patchBytes($1) }
         crew.each(window.count, helpers: work < 1 << 17 ? 0 : .max) { [source] offset in

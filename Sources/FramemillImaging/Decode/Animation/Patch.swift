@@ -33,4 +33,10 @@ protocol FrameSource: Sendable {
     func hidesBelow(_ index: Int) -> Bool
     /// Decodes one frame. Any thread, many at once. Broken data gives what there is, `isWhole` false.
     func patch(_ index: Int, stop: Stop) throws(Failure) -> Patch
+    /// Takes back what a patch that has been drawn was made of.
+    func recycle(_ patch: Patch)
+}
+
+extension FrameSource {
+    func recycle(_ patch: Patch) {}
 }

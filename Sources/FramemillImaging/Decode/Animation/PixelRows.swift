@@ -13,23 +13,17 @@ enum BlendArithmetic: Sendable {
 
 /// One row of a frame, drawn.
 enum PixelRows {
-    /// Indices to colours. A colour of 0 leaves what is below, unless `isOpaque`: then every pixel is written.
+    /// `count` indices to colours. A colour of 0 leaves what is below, unless `isOpaque`: then every pixel is written.
+    /// - Parameter palette: 256 colours.
+    @inline(__always)
     static func map(
-        _ indices: [UInt8], from start: Int, count: Int, colors: [UInt32], to target: UnsafeMutableRawPointer,
-        isOpaque: Bool
+        _ source: UnsafePointer<UInt8>, count: Int, palette: UnsafePointer<UInt32>,
+        to target: UnsafeMutableRawPointer, isOpaque: Bool
     ) {
-        precondition(start + count <= indices.count && colors.count == 256)
-        // `count` indices and as many pixels, by the caller's and the line above; an index is a byte, the colours 256.
-        unsafe indices.withUnsafeBufferPointer { indices in
-            unsafe colors.withUnsafeBufferPointer { colors in
-                let source = unsafe indices.baseAddress! + start
-                let palette = colors.baseAddress!
-                if isOpaque {
-                    unsafe opaque(source, count, palette, target)
-                } else {
-                    unsafe transparent(source, count, palette, target)
-                }
-            }
+        if isOpaque {
+            unsafe opaque(source, count, palette, target)
+        } else {
+            unsafe transparent(source, count, palette, target)
         }
     }
 
@@ -63,7 +57,7 @@ enum PixelRows {
         _ source: UnsafePointer<UInt8>, _ count: Int, _ palette: UnsafePointer<UInt32>,
         _ target: UnsafeMutableRawPointer
     ) {
-        unsafe withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 32) { mapped in
+        unsafe withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { mapped in
             let colors = mapped.baseAddress!
             var x = 0
             while x < count {
@@ -72,10 +66,12 @@ enum PixelRows {
                 let below = unsafe target + x &* 4
                 var done = 0
                 while done &+ 8 <= part {
-                    let new = unsafe (colors + done &* 4).load(as: SIMD8<UInt32>.self)
-                    let old = unsafe (below + done &* 4).loadUnaligned(as: SIMD8<UInt32>.self)
-                    let drawn = new.replacing(with: old, where: new .== 0)
-                    unsafe (below + done &* 4).storeBytes(of: drawn, as: SIMD8<UInt32>.self)
+                    let new = unsafe (colors + done &* 4).loadUnaligned(as: SIMD8<Int32>.self)
+                    let old = unsafe (below + done &* 4).loadUnaligned(as: SIMD8<Int32>.self)
+                    // The sign is alpha's top bit: all ones where a pixel is drawn. (`replacing(with:where:)` is
+                    // compiled to a branch a lane.)
+                    let drawn = new | (old & ~(new &>> 31))
+                    unsafe (below + done &* 4).storeBytes(of: drawn, as: SIMD8<Int32>.self)
                     done &+= 8
                 }
                 while done < part {
@@ -88,25 +84,22 @@ enum PixelRows {
         }
     }
 
-    /// R, G, B, A over R, G, B, A.
+    /// `count` pixels R, G, B, A over as many of the same.
     static func blend(
-        _ pixels: [UInt8], from start: Int, count: Int, to target: UnsafeMutableRawPointer,
+        _ pixels: UnsafeRawPointer, count: Int, to target: UnsafeMutableRawPointer,
         _ arithmetic: BlendArithmetic
     ) {
-        precondition(start + count * 4 <= pixels.count)
-        // `count` pixels on both sides, by the line above and the caller's.
-        unsafe pixels.withUnsafeBytes { pixels in
-            for x in 0..<count {
-                let source = unsafe pixels.loadUnaligned(fromByteOffset: start + x * 4, as: UInt32.self)
-                let place = unsafe target + x * 4
-                let below = unsafe place.loadUnaligned(as: UInt32.self)
-                let alpha = source >> 24
-                if alpha == 255 || alpha > 0 && below >> 24 == 0 {
-                    unsafe place.storeBytes(of: source, as: UInt32.self)
-                } else if alpha > 0 {
-                    let mixed = arithmetic == .webp ? webp(source, below) : apng(source, below)
-                    unsafe place.storeBytes(of: mixed, as: UInt32.self)
-                }
+        for x in 0..<count {
+            // Both sides hold `count` pixels, by the caller's word.
+            let source = unsafe pixels.loadUnaligned(fromByteOffset: x * 4, as: UInt32.self)
+            let place = unsafe target + x * 4
+            let below = unsafe place.loadUnaligned(as: UInt32.self)
+            let alpha = source >> 24
+            if alpha == 255 || alpha > 0 && below >> 24 == 0 {
+                unsafe place.storeBytes(of: source, as: UInt32.self)
+            } else if alpha > 0 {
+                let mixed = arithmetic == .webp ? webp(source, below) : apng(source, below)
+                unsafe place.storeBytes(of: mixed, as: UInt32.self)
             }
         }
     }

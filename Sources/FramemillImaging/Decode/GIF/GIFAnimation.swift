@@ -21,7 +21,6 @@
 
 internal import FramemillEngine
 internal import FramemillMedia
-internal import Glibc
 
 struct GIFAnimation: FrameSource {
     private(set) var facts: AnimationFacts
@@ -29,36 +28,57 @@ struct GIFAnimation: FrameSource {
     private let limits: Limits
     private let globalColors: [UInt32]
     private var records: [GIFRecord] = []
+    /// The global colours with the transparent index that most files have for all their frames.
+    private var commonTransparent: Int?
+    private var commonColors: [UInt32] = []
+    private let scratch = GIFScratch()
 
-    init(_ reader: any ByteReader, limits: Limits, stop: Stop) throws(Failure) {
+    /// Whether the walk came to the file's end.
+    private(set) var isComplete = false
+
+    /// - Parameter most: frames after which the walk may end, for who wants only those.
+    /// - Throws: `noFrames`, `corrupt` where no frame can have a picture, `tooLarge`, and what the reader throws.
+    init(
+        _ reader: any ByteReader, limits: Limits, stop: Stop, most: Int = .max
+    ) throws(Failure) {
         let walker = try GIFWalker(reader, stop: stop)
-        try Still.admit(width: walker.width, height: walker.height, limits: limits)
         self.reader = reader
         self.limits = limits
         globalColors = walker.colors
         facts = AnimationFacts(container: "gif", width: walker.width, height: walker.height, plays: 1)
-        walk: while true {
-            switch try walker.next() {
-            case .end(let isWhole):
-                facts.partial = facts.partial || !isWhole
-                break walk
-            case .frame(let record):
-                guard try append(record) else {
-                    facts.partial = true
-                    break walk
-                }
-            }
+        var end = GIFWalker.Step.end
+        walk: while records.count < most {
+            end = try walker.next()
+            guard case .frame(let record) = end, try append(record) else { break }
         }
+        isComplete = records.count < most
+        commonTransparent = records.first { $0.transparent != nil }?.transparent
+        commonColors = Self.clearing(commonTransparent, in: globalColors)
         if let loop = walker.loop {
             facts.rawLoop = loop
             facts.plays = loop == 0 ? 0 : loop + 1
         }
-        if records.isEmpty { throw Failure(.noFrames, .probe, "the GIF has no picture") }
-        guard records.contains(where: \.isPicture) else {
-            throw Failure(
-                .corrupt, .decode, "the GIF's picture has no pixels or a code size that can't be decoded",
-                cause: walker.words)
+        try refuse(end, walker.words)
+    }
+
+    /// Says why there is no picture. What is wrong with a frame's size is said before what is wrong with the screen's.
+    private mutating func refuse(_ end: GIFWalker.Step, _ words: String?) throws(Failure) {
+        func corrupt(_ what: String) -> Failure { Failure(.corrupt, .decode, what, cause: words) }
+        let hasSize = records.contains { $0.width > 0 && $0.height > 0 }
+        if !records.isEmpty, !hasSize { throw corrupt("the GIF's picture has no pixels") }
+        if records.isEmpty, case .frame = end {
+            throw corrupt("the GIF's picture has an impossible code size")
         }
+        try Still.admit(width: facts.width, height: facts.height, limits: limits)
+        guard records.isEmpty else {
+            guard records.contains(where: \.isPicture) else {
+                throw corrupt("the GIF's picture has a code size that allows for no colours")
+            }
+            if case .end = end {} else { facts.partial = facts.partial || isComplete }
+            return
+        }
+        if case .cut = end { throw corrupt("the GIF ends before its first picture") }
+        throw Failure(.noFrames, .probe, "the GIF has no picture", cause: words)
     }
 
     /// `false` where the walk ends for browsers: at a code size that no table can hold.
@@ -88,28 +108,40 @@ struct GIFAnimation: FrameSource {
                 pixels: .indexed([], start: 0, colors: globalColors), pixelCount: 0, isOpaque: false,
                 isWhole: false)
         }
-        let local = record.localColors * 3
+        var tools = scratch.tools()
+        defer { scratch.give(tools) }
         // The local colours and the code size byte stand right in front of the data.
+        let local = record.localColors * 3
         let start = record.dataStart - Int64(local) - 1
-        var bytes = try read(from: start, count: Int(record.dataEnd - start))
-        var colors = globalColors
+        try tools.read(from: reader, at: start, count: Int(record.dataEnd - start))
+        let colors: [UInt32]
         if local > 0 {
-            colors = [UInt32](repeating: 0xFF00_0000, count: 256)
-            for color in 0..<min(256, record.localColors) where color * 3 + 2 < bytes.count {
-                colors[color] =
-                    UInt32(bytes[color * 3]) | UInt32(bytes[color * 3 + 1]) << 8
-                    | UInt32(bytes[color * 3 + 2]) << 16 | 0xFF00_0000
-            }
+            colors = tools.colors(record.localColors, transparent: record.transparent)
+        } else if record.transparent == nil {
+            colors = globalColors
+        } else if record.transparent == commonTransparent {
+            colors = commonColors
+        } else {
+            colors = Self.clearing(record.transparent, in: globalColors)
         }
-        if let transparent = record.transparent { colors[transparent] = 0 }
-        let codeBytes = Self.join(&bytes, from: local + 1)
         let wanted = pixels(record)
-        let (indices, count, ending) = try Self.inflate(
-            bytes, byteCount: codeBytes, codeSize: record.codeSize, pixels: wanted, stop: stop)
+        var indices = scratch.indices(LZW.literals + wanted + LZW.slack)
+        let (count, ending) = try tools.inflate(
+            from: local + 1, codeSize: record.codeSize, to: &indices, pixels: wanted, stop: stop)
         return Patch(
             pixels: .indexed(indices, start: LZW.literals, colors: colors), pixelCount: count,
             isInterlaced: record.isInterlaced, isOpaque: record.transparent == nil,
             isWhole: count == visible(record), isLast: count < wanted && ending != .short)
+    }
+
+    private static func clearing(_ index: Int?, in colors: [UInt32]) -> [UInt32] {
+        var colors = colors
+        if let index { colors[index] = 0 }
+        return colors
+    }
+
+    func recycle(_ patch: Patch) {
+        if case .indexed(let indices, _, _) = patch.pixels { scratch.give(indices) }
     }
 
     /// The pixels from the first to the last that can lie on the canvas.
@@ -125,63 +157,5 @@ struct GIFAnimation: FrameSource {
         let most = LZW.mostPixels(
             bytes: Int(record.dataEnd - record.dataStart), codeSize: record.codeSize)
         return min(visible(record), most, limits.pixelsPerFrame)
-    }
-
-    private func read(from start: Int64, count: Int) throws(Failure) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count + LZW.codeSlack)
-        var filled = 0
-        while filled < count {
-            let (reader, at) = (reader, filled)
-            let got = try unsafe bytes.lendingMutable { room throws(Failure) in
-                // `count` bytes and the slack were made above.
-                try unsafe reader.read(
-                    at: start + Int64(at), into: UnsafeMutableRawBufferPointer(rebasing: room[at..<count]))
-            }
-            if got == 0 { break }
-            filled += got
-        }
-        return bytes
-    }
-
-    /// Moves the sub-blocks behind `start` together at the front and says how many bytes they hold.
-    private static func join(_ bytes: inout [UInt8], from start: Int) -> Int {
-        unsafe bytes.withUnsafeMutableBytes { all in
-            var (from, to) = (start, 0)
-            while from < all.count {
-                let length = min(unsafe Int(all[from]), all.count - from - 1)
-                guard length > 0 else { break }
-                // The target is always in front of the source.
-                unsafe memmove(all.baseAddress! + to, all.baseAddress! + from + 1, length)
-                from += length + 1
-                to += length
-            }
-            return min(to, all.count - LZW.codeSlack)
-        }
-    }
-
-    private static func inflate(
-        _ bytes: [UInt8], byteCount: Int, codeSize: Int, pixels: Int, stop: Stop
-    ) throws(Failure) -> (indices: [UInt8], count: Int, ending: LZW.Ending) {
-        var outcome: Result<(pixels: Int, ending: LZW.Ending), Failure> = .success((0, .short))
-        let room = LZW.literals + pixels + LZW.slack
-        // `bytes` holds `byteCount` and the slack, the output and the table what `LZW.inflate` asks for.
-        let indices = unsafe [UInt8](unsafeUninitializedCapacity: room) { output, count in
-            unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 4097) { table in
-                unsafe bytes.withUnsafeBufferPointer { codes in
-                    do throws(Failure) {
-                        outcome = .success(
-                            try unsafe LZW.inflate(
-                                codes.baseAddress!, byteCount: byteCount, codeSize: codeSize,
-                                output: output.baseAddress!, pixels: pixels, table: table.baseAddress!,
-                                stop: stop))
-                    } catch {
-                        outcome = .failure(error)
-                    }
-                }
-            }
-            count = room
-        }
-        let (count, ending) = try outcome.get()
-        return (indices, count, ending)
     }
 }

@@ -39,8 +39,12 @@ internal import FramemillMedia
 
     enum Step {
         case frame(GIFRecord)
-        /// The trailer, and what a file without one ends with.
-        case end(isWhole: Bool)
+        /// The trailer, or a file that lacks only this.
+        case end
+        /// A byte that begins no block. Browsers stop there.
+        case stray
+        /// The file ends inside a block.
+        case cut
     }
 
     /// Walks to the end of the next frame's data. A frame whose data is cut off is the last one, `isCut` set.
@@ -50,18 +54,17 @@ internal import FramemillMedia
             var record = UNDEFINED_RECORD_TYPE
             let known = unsafe DGifGetRecordType(file, &record) == GIF_OK
             if let failure = feed.failure { throw failure }
-            // Browsers stop at a byte that begins nothing. A file that ends between two blocks lacks only its trailer.
-            guard known else { return .end(isWhole: feed.hasEnded) }
+            guard known else { return feed.hasEnded ? .end : .stray }
             switch record {
             case EXTENSION_RECORD_TYPE:
                 guard readExtension(&control) else {
                     if let failure = feed.failure { throw failure }
-                    return .end(isWhole: false)
+                    return .cut
                 }
             case IMAGE_DESC_RECORD_TYPE:
-                guard let frame = try readFrame(control) else { return .end(isWhole: false) }
+                guard let frame = try readFrame(control) else { return .cut }
                 return .frame(frame)
-            default: return .end(isWhole: true)
+            default: return .end
             }
         }
     }
@@ -144,71 +147,5 @@ internal import FramemillMedia
     private static func words(_ code: Int32) -> String? {
         // A constant text of giflib's, or nothing for a code it does not know.
         unsafe GifErrorString(code).map { unsafe String(cString: $0) }
-    }
-}
-
-/// What giflib reads from: a place in the source with a buffer, and the failure that a read ended with, which C can't
-/// carry.
-private final class GIFFeed {
-    private let reader: any ByteReader
-    private let stop: Stop
-    private var buffer = [UInt8](repeating: 0, count: 64 << 10)
-    /// Where in the source the buffer begins.
-    private var bufferStart: Int64 = 0
-    private var filled = 0
-    private var used = 0
-    private(set) var failure: Failure?
-    /// The source has ended where somebody wanted more.
-    private(set) var hasEnded = false
-    private(set) var lastByte = 0
-    var loop: Int?
-
-    init(_ reader: any ByteReader, stop: Stop) {
-        self.reader = reader
-        self.stop = stop
-    }
-
-    var position: Int64 { bufferStart + Int64(used) }
-
-    /// giflib's `InputFunc`.
-    static let read: InputFunc = { file, target, count in
-        guard let file = unsafe file, let target = unsafe target, count > 0 else { return 0 }
-        // The pointer that `GIFWalker.init` handed in; the walker holds the object it points to.
-        guard let user = unsafe file.pointee.UserData else { return 0 }
-        let feed = unsafe Unmanaged<GIFFeed>.fromOpaque(user).takeUnretainedValue()
-        return Int32(unsafe feed.copy(into: UnsafeMutableRawBufferPointer(start: target, count: Int(count))))
-    }
-
-    private func copy(into target: UnsafeMutableRawBufferPointer) -> Int {
-        var done = 0
-        while done < target.count {
-            if used == filled, !refill() { break }
-            let part = min(target.count - done, filled - used)
-            // Both sides hold `part` bytes, by the line above.
-            unsafe buffer.withUnsafeBytes {
-                unsafe (target.baseAddress! + done).copyMemory(from: $0.baseAddress! + used, byteCount: part)
-            }
-            used += part
-            done += part
-        }
-        if done > 0 { lastByte = Int(unsafe target[done - 1]) }
-        return done
-    }
-
-    private func refill() -> Bool {
-        bufferStart += Int64(filled)
-        (filled, used) = (0, 0)
-        do throws(Failure) {
-            try stop.check(.fetch)
-            let start = bufferStart
-            filled = try unsafe buffer.lendingMutable { room throws(Failure) in
-                try unsafe reader.read(at: start, into: room)
-            }
-        } catch {
-            failure = error
-            return false
-        }
-        if filled == 0 { hasEnded = true }
-        return filled > 0
     }
 }

@@ -55,10 +55,13 @@ enum LZW {
         pixels: Int, table: UnsafeMutablePointer<UInt64>, stop: Stop
     ) throws(Failure) -> (pixels: Int, ending: Ending) {
         // Every index below is bounded: `code` by its width's mask to 4095, `at` by `limit`, a copy by `length` that
-        // was held against `limit - at` before, `bit` by `bitCount`. The slacks named above cover the overshoot.
+        // was held against what is left before `limit`, `bit` by `bitCount`. The slacks named above cover the overshoot.
         for literal in 0..<256 { unsafe output[literal] = UInt8(truncatingIfNeeded: literal) }
         let clear = 1 << codeSize
-        for literal in 0..<clear { unsafe table[literal] = UInt64(literal & 255) | 1 << 32 }
+        // Entries are `from << 16 | length`. Clear and end code have the length 0, so that no fast path takes them.
+        for literal in 0..<clear { unsafe table[literal] = UInt64(literal & 255) &<< 16 | 1 }
+        unsafe table[clear] = 0
+        unsafe table[clear + 1] = 0
         let source = unsafe UnsafeRawPointer(codes)
         let target = UnsafeMutableRawPointer(output)
         let bitCount = byteCount &* 8
@@ -66,16 +69,22 @@ enum LZW {
         var bit = 0
         var at = literals
 
-        @inline(__always) func code(_ width: Int, _ mask: UInt64) -> Int {
-            // At most 7 bits of the first byte are passed: 8 bytes hold any code whole.
-            let word = unsafe source.loadUnaligned(fromByteOffset: bit &>> 3, as: UInt64.self)
-            let value = word &>> UInt64(truncatingIfNeeded: bit & 7) & mask
-            bit &+= width
-            return Int(truncatingIfNeeded: value)
+        @inline(__always) func word() -> UInt64 {
+            // At most 7 bits of the first byte are passed: 57 are left, which hold four codes whole.
+            let word = unsafe source.loadUnaligned(
+                fromByteOffset: Int(bitPattern: UInt(bitPattern: bit) &>> 3), as: UInt64.self)
+            return word &>> UInt64(truncatingIfNeeded: bit & 7)
         }
         @inline(__always) func copy16(_ from: Int, _ to: Int) {
             let block = unsafe (target + from).loadUnaligned(as: SIMD16<UInt8>.self)
             unsafe (target + to).storeBytes(of: block, as: SIMD16<UInt8>.self)
+        }
+        @inline(__always) func copy(_ from: Int, _ length: Int) {
+            var done = 0
+            while done < length {
+                copy16(from &+ done, at &+ done)
+                done &+= 16
+            }
         }
 
         restart: while true {
@@ -86,12 +95,13 @@ enum LZW {
             var first: Int
             repeat {
                 if bit &+ width > bitCount { return (at &- literals, .short) }
-                first = code(width, mask)
+                first = Int(truncatingIfNeeded: word() & mask)
+                bit &+= width
             } while first == clear
             if first == clear &+ 1 || at >= limit { return (at &- literals, .complete) }
             if first > clear { return (at &- literals, .corrupt) }
             unsafe output[at] = UInt8(truncatingIfNeeded: first)
-            var previous = UInt64(at) | 1 << 32
+            var previous = UInt64(truncatingIfNeeded: at) &<< 16 | 1
             at &+= 1
             // Once around for each code width.
             while true {
@@ -99,61 +109,64 @@ enum LZW {
                     width &+= 1
                     mask = mask &<< 1 | 1
                 }
-                let left = (bitCount &- bit) / width
-                var turns = min(left, next < 4096 ? 1 &<< width &- next : 65536)
+                let isFull = next == 4096
+                var turns = min((bitCount &- bit) / width, isFull ? 65536 : 1 &<< width &- next)
                 if turns == 0 { return (at &- literals, at >= limit ? .complete : .short) }
-                if next == 4096 {
-                    try stop.check(.decode)
-                    while turns > 0 {
-                        turns &-= 1
-                        let code = code(width, mask)
-                        if code &- clear < 2, code >= clear {
-                            if code == clear { continue restart }
-                            return (at &- literals, .complete)
-                        }
-                        let entry = unsafe table[code]
-                        let from = Int(truncatingIfNeeded: entry & 0xFFFF_FFFF)
-                        let length = min(Int(truncatingIfNeeded: entry &>> 32), limit &- at)
-                        var done = 0
-                        while done < length {
-                            copy16(from &+ done, at &+ done)
-                            done &+= 16
-                        }
-                        at &+= length
-                        if at >= limit { return (pixels, .complete) }
-                    }
-                    continue
-                }
+                if isFull { try stop.check(.decode) }
                 while turns > 0 {
-                    turns &-= 1
-                    let code = code(width, mask)
-                    if code &- clear < 2, code >= clear {
-                        if code == clear { continue restart }
-                        return (at &- literals, .complete)
+                    // Four codes a load, as long as strings are short, known, and far from the end.
+                    var quads = isFull ? 0 : min(turns, (limit &- at) &>> 4) &>> 2
+                    fast: while quads > 0 {
+                        var word = word()
+                        var taken = 0
+                        repeat {
+                            let code = Int(truncatingIfNeeded: word & mask)
+                            // The string of the code before and one pixel more: the one that stands right behind it.
+                            unsafe table[next] = previous &+ 1
+                            let entry = unsafe table[code]
+                            let length = entry & 0xFFFF
+                            if code >= next || length &- 1 >= 16 {
+                                bit &+= taken &* width
+                                turns &-= taken
+                                break fast
+                            }
+                            copy16(Int(truncatingIfNeeded: entry &>> 16), at)
+                            previous = UInt64(truncatingIfNeeded: at) &<< 16 | length
+                            at &+= Int(truncatingIfNeeded: length)
+                            next &+= 1
+                            word = word &>> UInt64(truncatingIfNeeded: width)
+                            taken &+= 1
+                        } while taken < 4
+                        bit &+= width &* 4
+                        turns &-= 4
+                        quads &-= 1
                     }
-                    // The string of the code before and one pixel more: the one that stands right behind it.
-                    unsafe table[next] = previous &+ 1 << 32
+                    if turns == 0 { break }
+                    // One code of any kind.
+                    let code = Int(truncatingIfNeeded: word() & mask)
+                    bit &+= width
+                    turns &-= 1
+                    if code == clear { continue restart }
+                    if code == clear &+ 1 { return (at &- literals, .complete) }
+                    if !isFull {
+                        if code > next { return (at &- literals, .corrupt) }
+                        unsafe table[next] = previous &+ 1
+                    }
                     let entry = unsafe table[code]
-                    let from = Int(truncatingIfNeeded: entry & 0xFFFF_FFFF)
-                    let length = Int(truncatingIfNeeded: entry &>> 32)
-                    if code > next { return (at &- literals, .corrupt) }
+                    let from = Int(truncatingIfNeeded: entry &>> 16)
+                    let length = Int(truncatingIfNeeded: entry & 0xFFFF)
                     if length > limit &- at {
                         for step in 0..<(limit &- at) { unsafe output[at &+ step] = output[from &+ step] }
                         return (pixels, .complete)
                     }
-                    copy16(from, at)
-                    if length > 16 {
-                        var done = 16
-                        while done < length {
-                            copy16(from &+ done, at &+ done)
-                            done &+= 16
-                        }
+                    copy(from, length)
+                    if !isFull {
+                        // The entry made just now: its last pixel is the first one of this very string.
+                        if code == next { unsafe output[at &+ length &- 1] = output[at] }
+                        previous = UInt64(truncatingIfNeeded: at) &<< 16 | UInt64(truncatingIfNeeded: length)
+                        next &+= 1
                     }
-                    // The entry made just now: its last pixel is the first one of this very string.
-                    if code == next { unsafe output[at &+ length &- 1] = output[at] }
-                    previous = UInt64(truncatingIfNeeded: at) | UInt64(truncatingIfNeeded: length) &<< 32
                     at &+= length
-                    next &+= 1
                 }
             }
         }

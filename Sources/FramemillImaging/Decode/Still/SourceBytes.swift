@@ -1,12 +1,10 @@
-// The front of one source, as much of it as somebody asked for. Every still decoder reads through this: a GIF stops
-// after its first picture, a PNG after its default image, and only what truly needs the whole file reads it whole.
+// The front of one source, as much of it as somebody asked for. Still decoders read through this: a PNG stops after its
+// default image, and only what truly needs the whole file reads it whole.
 
 internal import FramemillEngine
 internal import FramemillMedia
 
 /// The bytes of one source from its start, fetched when they are needed, never more than `Limits.sourceBytes`.
-///
-/// A class, because giflib's read callback reaches it through a pointer.
 final class SourceBytes {
     let limits: Limits
     let stop: Stop
@@ -14,8 +12,6 @@ final class SourceBytes {
     private(set) var bytes: [UInt8] = []
     /// The source has no bytes behind the ones that are here.
     private(set) var ended = false
-    /// Nothing behind the bytes that are here will be fetched: what follows is only worth having if it is free.
-    var isFrozen = false
 
     init(_ reader: any ByteReader, limits: Limits, stop: Stop) {
         self.reader = reader
@@ -28,7 +24,7 @@ final class SourceBytes {
     /// Makes the first `count` bytes be there; `false` if the source is shorter.
     func fill(to count: Int) throws(Failure) -> Bool {
         while bytes.count < count {
-            if ended || isFrozen { return false }
+            if ended { return false }
             // Twice what is there, so that a long file takes few reads and a short one fetches little.
             try grow(by: max(count - bytes.count, min(max(bytes.count, 64 << 10), 4 << 20)))
         }

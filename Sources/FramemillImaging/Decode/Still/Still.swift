@@ -31,7 +31,7 @@ enum Still {
         switch format {
         case .jpeg: return try JPEGDecoding.decode(source, targetBox: targetBox)
         case .png: return try PNGDecoding.decode(source)
-        case .gif: return try GIFFirstFrame.decode(source)
+        case .gif: return try GIFCover.decode(reader, limits: limits, stop: stop)
         case .webp: return try WebPDecoding.decode(source, targetBox: targetBox)
         case .avif: return try AVIFDecoding.decode(source)
         case .heic, .container, .text, .empty: throw refusal(format)
@@ -47,7 +47,7 @@ enum Still {
         switch format {
         case .jpeg: return try JPEGDecoding.facts(source)
         case .png: return try PNGDecoding.facts(source)
-        case .gif: return try GIFFirstFrame.facts(source)
+        case .gif: return try GIFCover.facts(reader, limits: limits, stop: stop)
         case .webp: return try WebPDecoding.facts(source)
         case .avif: return try AVIFDecoding.facts(source)
         case .heic, .container, .text, .empty: throw refusal(format)

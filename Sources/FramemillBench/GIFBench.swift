@@ -1,0 +1,66 @@
+internal import FramemillEngine
+internal import FramemillImaging
+internal import FramemillMedia
+internal import Foundation
+
+/// GIFs in memory to canvases, as a consumer on another queue gets them.
+struct GIFBench {
+    private var rounds = 7
+    private var threads = 1
+    private var files: [String] = []
+
+    init(_ words: [String]) throws(Failure) {
+        var words = words[...]
+        while let word = words.popFirst() {
+            switch word {
+            case "--rounds": rounds = try Self.number(words.popFirst())
+            case "--threads": threads = try Self.number(words.popFirst())
+            default: files.append(word)
+            }
+        }
+        if files.isEmpty { throw Failure(.badOption, .input, Main.usage) }
+    }
+
+    private static func number(_ word: String?) throws(Failure) -> Int {
+        guard let number = word.flatMap({ Int($0) }), number > 0 else {
+            throw Failure(.badOption, .input, Main.usage)
+        }
+        return number
+    }
+
+    func run() throws(Failure) {
+        // One thread less: the caller works too.
+        let lane = Lane<Void>("gif", width: max(1, threads - 1)) { () }
+        let permits = Permits(count: threads)
+        let crew = threads == 1 ? Crew.alone : Crew(lane, permits: permits)
+        for file in files {
+            guard let data = FileManager.default.contents(atPath: file) else {
+                throw Failure(.notFound, .input, "can't read \(file)")
+            }
+            let bytes = [UInt8](data)
+            var times = Rounds()
+            var frames = 0
+            for round in 0...rounds {
+                let time = try Rounds.time { () throws(Failure) in
+                    frames = try permits.holding { () throws(Failure) in try Self.decode(bytes, crew) }
+                }
+                // The first round warms caches and is not counted.
+                if round > 0 { times.add(time) }
+            }
+            let name = file.split(separator: "/").last ?? ""
+            print("\(name)\t\(frames)\t\(Rounds.text(times.median))\t\(Rounds.text(times.least))")
+        }
+    }
+
+    private static func decode(_ bytes: [UInt8], _ crew: Crew) throws(Failure) -> Int {
+        let stop = Stop(after: .seconds(600))
+        let decoder = try Imaging().animation(MemoryReader(bytes), limits: Limits(), stop: stop)
+        var place = AnimationPlace()
+        var count = 0
+        while true {
+            let frames = try decoder.frames(from: &place, windowBytes: 16 << 20, crew: crew, stop: stop)
+            if frames.isEmpty { return count }
+            count += frames.count
+        }
+    }
+}
