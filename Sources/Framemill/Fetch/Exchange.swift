@@ -12,6 +12,8 @@ internal import Glibc
     enum Outcome {
         /// Redirected: to be added anew.
         case again
+        /// Not answered on a connection that had served others: to be added anew.
+        case retry
         case done(Failure?)
     }
 
@@ -29,9 +31,12 @@ internal import Glibc
     private var discarded = 0
     private var dialled = 0
     private var refusedAddress: String?
+    private var retries = 0
 
     /// Bodies of redirects and errors are read up to here, so that the connection can be used again.
     private static let discardLimit = 16 << 10
+    /// Servers close a connection after so many requests, and those on their way there go unanswered.
+    private static let retryLimit = 3
 
     init?(_ transfer: Transfer, userAgent: String, guard addressGuard: AddressGuard) {
         // Freed in `deinit`, as are the buffer and the list below.
@@ -74,6 +79,10 @@ internal import Glibc
         if let failure { return .done(failure) }
         if isEnough { return .done(nil) }
         guard head.isComplete, head.isRedirect else {
+            if code != CURLE_OK, wasLeftUnanswered(code) {
+                retries += 1
+                return .retry
+            }
             return .done(code == CURLE_OK ? nil : problem(code))
         }
         do throws(Failure) {
@@ -85,6 +94,15 @@ internal import Glibc
     }
 
     private var name: String { Location.http(location).displayName }
+
+    /// Whether a connection that was there before closed without a word on this request, as happens in HTTP/2 to what
+    /// is sent while the server says goodbye (RFC 9113, 6.8: such requests "can be retried on a new connection").
+    private func wasLeftUnanswered(_ code: CURLcode) -> Bool {
+        let broken = [
+            CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING,
+        ]
+        return broken.contains(code) && head.status == 0 && connectionsMade == 0 && retries < Self.retryLimit
+    }
 
     private func follow() throws(Failure) {
         hops += 1
@@ -232,7 +250,13 @@ extension Exchange {
         }
         dialled += 1
         let wanted = unsafe address.pointee
-        return socket(wanted.family, wanted.socktype | Int32(SOCK_CLOEXEC.rawValue), wanted.protocol)
+        let made = socket(wanted.family, wanted.socktype | Int32(SOCK_CLOEXEC.rawValue), wanted.protocol)
+        if made < 0 {
+            failure = Failure(
+                .outOfMemory, .fetch, "the system has no socket for \(name) (ulimit -n)", cause: systemWords()
+            )
+        }
+        return made
     }
 }
 
@@ -258,42 +282,4 @@ private let onHeader: framemill_write_function = { bytes, size, count, context i
 private let onSocket: curl_opensocket_callback = { context, _, address in
     guard let exchange = unsafe exchange(context), let address = unsafe address else { return -1 }
     return unsafe exchange.openSocket(address)
-}
-
-// MARK: - Codes
-
-extension Exchange {
-    /// curl's numbers become reasons here and nowhere else.
-    private static func failure(_ code: CURLcode, _ words: String, _ name: String, _ limits: Limits)
-        -> Failure
-    {
-        let cause = "curl \(code.rawValue): \(words)"
-        func make(_ reason: Failure.Reason, _ message: String) -> Failure {
-            Failure(reason, .fetch, message, cause: cause)
-        }
-        switch code {
-        case CURLE_COULDNT_RESOLVE_HOST: return make(.dns, "the host of \(name) has no address")
-        case CURLE_RECV_ERROR where words.contains("header") || words.contains("chunked"):
-            return make(.badResponse, "\(name) answered badly")
-        case CURLE_COULDNT_CONNECT, CURLE_SEND_ERROR, CURLE_RECV_ERROR:
-            return make(.unreachable, "the connection to \(name) failed")
-        case CURLE_OPERATION_TIMEDOUT where words.hasPrefix("Operation too slow"):
-            return make(
-                .tooSlow,
-                "\(name) sent less than \(limits.slowBytesPerSecond) bytes a second "
-                    + "for \(limits.slowSeconds) s (Limits.slowBytesPerSecond, Limits.slowSeconds)")
-        case CURLE_OPERATION_TIMEDOUT:
-            return make(
-                .timeout, "no connection to \(name) in \(limits.connectSeconds) s (Limits.connectSeconds)")
-        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
-            CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
-            CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT:
-            return make(.tls, "no secure connection to \(name)")
-        case CURLE_OUT_OF_MEMORY: return make(.outOfMemory, "libcurl has no memory for \(name)")
-        // "Unsupported protocol" is not among the caller's: http and https alone get here, and curl says so of answers.
-        case CURLE_URL_MALFORMAT: return make(.badURL, "libcurl can't read \(name)")
-        case CURLE_FAILED_INIT: return make(.internalError, "libcurl could not start on \(name)")
-        default: return make(.badResponse, "\(name) answered badly")
-        }
-    }
 }

@@ -52,6 +52,12 @@ final class FileReader: ByteReader {
         // O_NONBLOCK, or a FIFO would wait here for its writer. The path lives through the call.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
+            // Out of handles or memory: the file may be there, and later it can be had.
+            if [EMFILE, ENFILE, ENOMEM].contains(errno) {
+                throw Failure(
+                    .outOfMemory, .fetch, "the system has no handle for \(path) (ulimit -n)",
+                    cause: systemWords())
+            }
             throw Failure(.notFound, .fetch, "can't open \(path)", cause: systemWords())
         }
         file = OpenFile(takingOwnership: descriptor)

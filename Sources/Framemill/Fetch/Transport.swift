@@ -202,6 +202,10 @@ final class Transport: Sendable {
                 meters.add("fetch.redirects")
                 unsafe curl_multi_remove_handle(multi, handle)
                 add(exchange)
+            case .retry:
+                meters.add("fetch.retries")
+                unsafe curl_multi_remove_handle(multi, handle)
+                add(exchange)
             case .done(let failure): end(number, failure)
             }
         }

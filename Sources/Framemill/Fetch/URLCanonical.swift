@@ -126,7 +126,7 @@ extension Location {
         }
         guard let decoded = String(validating: bytes, as: UTF8.self) else {
             throw Failure(
-                .badURL, .input, "the file URL is not UTF-8 once decoded; give the path itself instead")
+                .badURL, .input, "the file URL is not UTF-8 once decoded; rename the file")
         }
         return try plainPath(decoded)
     }
