@@ -42,7 +42,8 @@ struct Arguments {
     func only(_ what: String) throws(Failure) -> String {
         guard let first = positionals.first, !first.isEmpty else { throw Self.usage("\(what) is missing") }
         guard positionals.count == 1 else {
-            throw Self.usage("only one \(what) is taken, but \(positionals[1]) follows \(first)")
+            // Not the words themselves: a URL may hold a password or a token.
+            throw Self.usage("only one \(what) is taken, but \(positionals.count) are given")
         }
         return first
     }
@@ -76,7 +77,10 @@ struct Arguments {
         guard word.hasPrefix("--") else {
             let letters = word.dropFirst()
             if let option = options.first(where: { $0.short == letters.first }) {
-                return (option, letters.count > 1 ? String(letters.dropFirst()) : nil)
+                // `-oFILE` and, as people type it after `--output=FILE`, `-o=FILE`.
+                let attached = letters.dropFirst()
+                let value = attached.hasPrefix("=") ? attached.dropFirst() : attached
+                return (option, attached.isEmpty ? nil : String(value))
             }
             throw usage("\(word) is no option of framemill \(verb.name)\(hint(word, options))")
         }

@@ -52,6 +52,7 @@ struct Batch {
         try ListReader.check(options.list)
         folder = OutputFolder(options.out)
         try folder.prepare()
+        if let gallery = options.gallery { try Gallery.check(gallery, options) }
         // Equal lines are answered by the manifest, so covers kept in memory would only be held, never asked for.
         var configuration = options.configuration
         configuration.memoryCacheBytes = min(configuration.memoryCacheBytes, 4 << 20)
@@ -74,20 +75,32 @@ struct Batch {
         await makeAll()
         await mill.close()
         progress.clear()
-        if hasEnded, !isInterrupted, trouble == nil { try manifest.dropForeignLines() }
-        if let gallery = options.gallery {
-            try Gallery.write(to: gallery, from: manifest, folder: folder) {
-                signals.isRaised && !isInterrupted
+        do throws(Failure) {
+            if hasEnded, !isInterrupted, trouble == nil { try manifest.dropForeignLines() }
+            if let gallery = options.gallery {
+                try Gallery.write(to: gallery, from: manifest, folder: folder) {
+                    signals.isRaised && !isInterrupted
+                }
             }
+        } catch {
+            if trouble == nil { trouble = error }
         }
-        try BatchSummary(tally, options, seconds: progress.elapsed.seconds, exit: exitCode).show(&progress)
-        if let trouble { throw trouble }
-        return exitCode
+        let exit = exitCode
+        try BatchSummary(tally, options, seconds: progress.elapsed.seconds, exit: exit).show(&progress)
+        let notKept = mill.meters["cache_write_failed", default: 0]
+        if notKept > 0, let cache = options.configuration.cacheDirectory {
+            progress.note("\(notKept) covers were not kept in the cache \(cache), which cannot be written")
+        }
+        if let trouble { Output.note(Output.tame("framemill: \(trouble)")) }
+        return exit
     }
 
+    /// Trouble counts like a failed line, unless it is our own fault or bad usage.
     private var exitCode: ExitCode {
         if isInterrupted || signals.isRaised { return .interrupted }
-        return trouble == nil ? ExitCode(made: tally.made, failed: tally.failed) : .ownFault
+        guard let trouble else { return ExitCode(made: tally.made, failed: tally.failed) }
+        let alone = ExitCode(trouble)
+        return alone == .noneMade && tally.made > 0 ? .someFailed : alone
     }
 
     private mutating func makeAll() async {
@@ -193,7 +206,8 @@ struct Batch {
             return
         }
         do throws(Failure) {
-            if let answer = try manifest.answer(to: job) {
+            // A failure of the URL says nothing of places that only this line names.
+            if let answer = try manifest.answer(to: job), answer.isMade || job.request.mirrors.isEmpty {
                 tally.duplicates += 1
                 return write(answer.repeated(for: job.entry), &group)
             }
@@ -237,7 +251,12 @@ struct Batch {
             record = Record(job.entry, key: job.key, failure)
         }
         write(record, &group)
-        for follower in waiting {
+        for follower in waiting where !group.isCancelled {
+            // A failure answers only those that name the same mirrors.
+            guard record.isMade || follower.request.mirrors == job.request.mirrors else {
+                start(follower, &group)
+                continue
+            }
             tally.duplicates += 1
             write(record.repeated(for: follower.entry), &group)
         }

@@ -63,7 +63,7 @@ struct BatchSummary: Encodable {
     }
 
     func show(_ progress: inout Progress) throws(Failure) {
-        if printsJSON { Output.result(try JSON.text(self)) }
+        if printsJSON { try Output.result(JSON.text(self)) }
         if lines == 0, exit == 0 { return progress.note("the list has no entries; nothing to do") }
         let before = resumed > 0 ? ", \(resumed) of them before" : ""
         let pace = "\(Progress.short(seconds)) s, \(Progress.short(perSecond))/s"

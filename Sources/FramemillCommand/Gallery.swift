@@ -10,11 +10,34 @@ struct Gallery: ~Copyable {
     private let file: OpenFile
     private var buffer: [UInt8] = []
 
+    /// A page that can't be written, or would take the place of something else, is told before anything is made.
+    static func check(_ path: String, _ options: BatchOptions) throws(Failure) {
+        let wrong = "--gallery \(path) cannot be written"
+        if path == options.manifest { throw Arguments.usage("--gallery and --manifest name the same file") }
+        if let status = FileStatus(path: path) {
+            guard status.isRegular else { throw Arguments.usage("\(wrong): it must be a file") }
+            for (name, other) in [("LIST", options.list), ("--manifest", options.manifest)]
+            where status.isSameFile(as: FileStatus(path: other)) {
+                throw Arguments.usage("--gallery and \(name) name the same file")
+            }
+        }
+        do throws(Failure) {
+            _ = try Gallery(path + ".new")
+        } catch {
+            throw Arguments.usage("\(wrong): \(error.message)")
+        }
+        // The path is used only within the call.
+        _ = unsafe unlink(path + ".new")
+    }
+
     /// - Parameter isStopped: asked before each card; the page is then closed where it stands.
     static func write(
         to path: String, from manifest: Manifest, folder: OutputFolder, isStopped: () -> Bool
     ) throws(Failure) {
         let temporary = path + ".new"
+        var isWritten = false
+        // The path is used only within the call.
+        defer { if !isWritten { _ = unsafe unlink(temporary) } }
         var gallery = try Gallery(temporary)
         try gallery.put(GalleryPage.head)
         var made = 0
@@ -30,12 +53,11 @@ struct Gallery: ~Copyable {
         guard unsafe rename(temporary, path) == 0 else {
             throw SystemError.failure(.writeFailed, "the gallery \(path) was not written")
         }
+        isWritten = true
     }
 
     private init(_ path: String) throws(Failure) {
-        do throws(Failure) { file = try OpenFile(path, for: .replace) } catch {
-            throw Failure(.writeFailed, .store, "the gallery was not written: \(error.message)")
-        }
+        file = try OpenFile(path, for: .replace)
     }
 
     private mutating func put(_ text: String) throws(Failure) {

@@ -10,7 +10,7 @@ enum GalleryPage {
             return """
                 <article class="bad" tabindex="0" data-s="\(search)">\
                 <div class="pic">\(escape(record.code))</div>\
-                <h2>\(title)</h2><p>\(place)</p><p>\(escape(record.message ?? ""))</p>\
+                <h2>\(title)</h2><p>\(place)</p><p>\(escape(words(record)))</p>\
                 <p class="f">line \(record.line) · \(escape(record.class ?? ""))</p></article>
 
                 """
@@ -28,6 +28,10 @@ enum GalleryPage {
             <h2>\(title)</h2><p>\(place)</p><p class="f">\(escape(summary(facts)))</p></article>
 
             """
+    }
+
+    private static func words(_ record: Record) -> String {
+        (record.message ?? "") + (record.cause.map { " (\($0))" } ?? "")
     }
 
     /// Without credentials and query: a page is passed on, a token in it should not be.
@@ -131,7 +135,7 @@ enum GalleryPage {
             card.hidden = !fits;
             if (fits) shown++;
           }
-          count.textContent = shown === cards.length ? total : shown + " shown of " + total;
+          count.textContent = shown === cards.length ? total : shown + " of " + cards.length + " shown";
         }
         q.addEventListener("input", filter);
         for (const button of buttons) button.addEventListener("click", () => {

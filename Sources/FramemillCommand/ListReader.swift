@@ -33,7 +33,10 @@ struct ListReader: ~Copyable {
 
     /// Whether a list is there to be read.
     static func check(_ path: String) throws(Failure) {
-        if path == "-" { return }
+        if path == "-" {
+            guard FileStatus(0)?.isDirectory == true else { return }
+            throw Arguments.usage("the list on standard input is a directory; it must be text")
+        }
         guard let status = FileStatus(path: path) else {
             throw Arguments.usage("the list \(path) is not there; name a text file, or - for standard input")
         }

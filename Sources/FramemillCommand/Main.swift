@@ -6,6 +6,7 @@ import Framemill
 @main
 struct Main {
     static func main() {
+        Descriptors.prepare()
         let signals = Signals()
         // Not on the main actor: its thread is taken.
         Task { @concurrent in exit(await run(Array(CommandLine.arguments.dropFirst()), signals).rawValue) }
@@ -20,11 +21,11 @@ struct Main {
         do throws(Failure) {
             switch first {
             case "--version", "-V", "version":
-                Output.result("framemill \(Framemill.version)")
-                return .allMade
+                return try version()
             case "help", "--help", "-h":
-                let verb = try words.dropFirst().first.map { (name) throws(Failure) in try named(name) }
-                Output.result(verb.map { Help.text(of: $0) } ?? Help.overview)
+                let name = words.dropFirst().first { !$0.hasPrefix("-") }
+                let verb = try name.map { (name) throws(Failure) in try named(name) }
+                try Output.result(verb.map { Help.text(of: $0) } ?? Help.overview)
                 return .allMade
             default:
                 return try await run(named(first), words.dropFirst(), signals)
@@ -41,10 +42,12 @@ struct Main {
     private static func run(
         _ verb: Verb, _ words: ArraySlice<String>, _ signals: Signals
     ) async throws(Failure) -> ExitCode {
-        if words.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
-            Output.result(Help.text(of: verb))
+        let options = words.prefix { $0 != "--" }
+        if options.contains(where: { $0 == "--help" || $0 == "-h" }) {
+            try Output.result(Help.text(of: verb))
             return .allMade
         }
+        if options.contains("--version") { return try version() }
         let arguments = try Arguments(words, of: verb)
         switch verb.name {
         case "cover": return try await Single.cover(arguments, signals)
@@ -54,6 +57,11 @@ struct Main {
             var batch = try Batch(try BatchOptions(arguments), signals: signals)
             return try await batch.run()
         }
+    }
+
+    private static func version() throws(Failure) -> ExitCode {
+        try Output.result("framemill \(Framemill.version)")
+        return .allMade
     }
 
     private static func named(_ name: String) throws(Failure) -> Verb {

@@ -15,6 +15,8 @@ struct OpenFile: ~Copyable {
         case replace
         /// Written; refused when the name is taken.
         case create
+        /// Written as it is and never made: a device or a pipe.
+        case append
 
         fileprivate var flags: Int32 {
             switch self {
@@ -22,6 +24,7 @@ struct OpenFile: ~Copyable {
             case .update: O_RDWR | O_CREAT | O_CLOEXEC
             case .replace: O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC
             case .create: O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC
+            case .append: O_WRONLY | O_APPEND | O_CLOEXEC
             }
         }
     }
@@ -148,14 +151,18 @@ enum SystemError {
 
 /// Standard output and standard error, unbuffered and safe from any thread.
 enum Output {
-    static func result(_ text: String) { put(text + "\n", 1) }
-    static func note(_ text: String) { put(text + "\n", 2) }
-    static func raw(_ text: String) { put(text, 2) }
-
-    /// A reader that has gone away is no reason to fail: the work is done all the same.
-    private static func put(_ text: String, _ descriptor: Int32) {
-        try? OpenFile(borrowing: descriptor).write(Array(text.utf8))
+    /// What was asked for. A reader that has gone away is no reason to fail: the work is done all the same. A full disk
+    /// is one: the answer would be lost without a word.
+    static func result(_ text: String) throws(Failure) {
+        do throws(Failure) { try OpenFile(borrowing: 1).write(Array("\(text)\n".utf8)) } catch {
+            if errno == EPIPE { return }
+            throw Failure(.writeFailed, .store, "standard output: \(error.message)", cause: error.cause)
+        }
     }
+
+    /// What is said beside it, and lost where nobody listens.
+    static func note(_ text: String) { raw(text + "\n") }
+    static func raw(_ text: String) { try? OpenFile(borrowing: 2).write(Array(text.utf8)) }
 
     /// Text from outside with nothing in it that could steer a terminal.
     static func tame(_ text: String) -> String {

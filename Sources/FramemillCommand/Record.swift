@@ -13,6 +13,8 @@ struct Record: Codable, Sendable {
     var `class`: String?
     var stage: String?
     var message: String?
+    /// The words of the library or the system that refused, where there are any.
+    var cause: String?
     /// The name inside the output directory.
     var file: String?
     /// `made`, `memory`, `disk` (the cache), or `duplicate` (of another line of the list).
@@ -33,6 +35,7 @@ struct Record: Codable, Sendable {
         self.class = failure.reason.class.rawValue
         stage = failure.stage.rawValue
         message = failure.message
+        cause = failure.cause
     }
 
     var isMade: Bool { code == "ok" }

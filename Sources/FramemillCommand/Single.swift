@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 import Framemill
 import FramemillImaging
 
@@ -14,7 +13,7 @@ enum Single {
             throw Arguments.usage("--json and -o - both want standard output; write the cover to a file")
         }
         let recipe = try Recipe(arguments, format: try format(of: output, arguments))
-        if output != "-" { try check(output) }
+        if output != "-" { try check(output, source: url) }
         let mill = try Framemill(try Configuration(arguments), renderer: Imaging())
         let answer = await signals.cancelling { () async -> Result<Artifact, Failure> in
             do throws(Failure) {
@@ -29,11 +28,14 @@ enum Single {
             artifact.facts.byteCount = artifact.bytes.count
             if output == "-" {
                 try OpenFile(borrowing: 1).write(artifact.bytes)
+            } else if let status = FileStatus(path: output), !status.isRegular {
+                // A device or a pipe takes the bytes; a rename would put a file in its place.
+                try OpenFile(output, for: .append).write(artifact.bytes)
             } else {
                 try OutputFolder.write(artifact.bytes, to: output)
             }
             if printsJSON {
-                Output.result(try JSON.text(Answer(url, artifact.facts, artifact.origin, output)))
+                try Output.result(JSON.text(Answer(url, artifact.facts, artifact.origin, output)))
             }
             if !printsJSON, !arguments.has("quiet") {
                 Output.note(
@@ -60,7 +62,7 @@ enum Single {
         await mill.close()
         do throws(Failure) {
             let facts = try answer.get()
-            Output.result(printsJSON ? try JSON.text(Answer(url, facts, nil, nil)) : try table(facts))
+            try Output.result(printsJSON ? JSON.text(Answer(url, facts, nil, nil)) : FactsTable.text(facts))
             return .allMade
         } catch {
             return try failed(error, url, printsJSON, signals)
@@ -71,7 +73,7 @@ enum Single {
     static func failed(
         _ failure: Failure, _ url: String, _ printsJSON: Bool, _ signals: Signals
     ) throws(Failure) -> ExitCode {
-        if printsJSON { Output.result(try JSON.text(Refusal(url, failure))) }
+        if printsJSON { try Output.result(JSON.text(Refusal(url, failure))) }
         Output.note(Output.tame("framemill: \(failure)"))
         return signals.isRaised ? .interrupted : ExitCode(failure)
     }
@@ -93,9 +95,13 @@ enum Single {
     }
 
     /// An output that can't be written is told before anything is fetched.
-    private static func check(_ output: String) throws(Failure) {
-        if FileStatus(path: output)?.isDirectory == true {
-            throw Arguments.usage("-o \(output) is a directory; name a file in it")
+    private static func check(_ output: String, source: String) throws(Failure) {
+        if let status = FileStatus(path: output) {
+            if status.isDirectory { throw Arguments.usage("-o \(output) is a directory; name a file in it") }
+            if status.isSameFile(as: FileStatus(path: source)) {
+                throw Arguments.usage("-o \(output) is the source itself; name another file")
+            }
+            if !status.isRegular { return }
         }
         let parent = output.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(
             separator: "/")
@@ -106,23 +112,6 @@ enum Single {
         guard OutputFolder.isWritable(folder) else {
             throw Arguments.usage("-o \(output) cannot be written: no permission in \(folder)")
         }
-    }
-
-    /// One fact a line, for a person.
-    private static func table(_ facts: Facts) throws(Failure) -> String {
-        var text = try JSON.text(facts)
-        do {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
-            text = String(decoding: try encoder.encode(facts), as: UTF8.self)
-        } catch {
-            return text
-        }
-        let lines = text.split(separator: "\n").dropFirst().dropLast()
-        return lines.map { line in
-            let bare = line.trimming { $0 == " " || $0 == "," }
-            return Output.tame(String(bare.filter { $0 != "\"" }))
-        }.joined(separator: "\n")
     }
 }
 
@@ -154,6 +143,7 @@ private struct Refusal: Encodable {
     var `class`: String
     var stage: String
     var message: String
+    var cause: String?
 
     init(_ url: String, _ failure: Failure) {
         self.url = url
@@ -161,5 +151,6 @@ private struct Refusal: Encodable {
         self.class = failure.reason.class.rawValue
         stage = failure.stage.rawValue
         message = failure.message
+        cause = failure.cause
     }
 }

@@ -28,6 +28,20 @@ import Testing
         try expectWhole(command)
     }
 
+    /// A failure without mirrors is no answer to a line that has some, whichever comes first.
+    @Test(arguments: ["1", "8"])
+    func asksTheMirrorsOfEachLine(jobs: String) throws {
+        let command = try Command()
+        try command.writeClips("a.mp4")
+        let mirrored = #"{"url": "gone.mp4", "mirrors": ["a.mp4"]}"#
+        let list = "gone.mp4\ngone.mp4\n\(mirrored)\n\(mirrored)\n"
+        let result = try command.run("batch", "-", "--out", "out", "--jobs", jobs, input: list)
+        #expect(result.status == 1)
+        let records = try command.records().sorted { $0.line < $1.line }
+        #expect(records.map(\.code) == ["not_found", "not_found", "ok", "ok"])
+        #expect(Set(records.compactMap(\.file)) == Set(command.covers))
+    }
+
     @Test func saysByItsExitCodeHowItWent() throws {
         let command = try Command()
         try command.writeClips("a.mp4")

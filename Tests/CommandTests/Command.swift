@@ -23,6 +23,10 @@ struct Command {
     init() throws { folder = try TemporaryFolder() }
 
     func run(_ arguments: String..., input: String = "") throws -> Tool.Result {
+        try run(arguments, input: input)
+    }
+
+    func run(_ arguments: [String], input: String = "") throws -> Tool.Result {
         try Tool.run(
             Self.binary, arguments, input: Array(input.utf8),
             environment: ["XDG_CACHE_HOME": folder.file("cache")],

@@ -18,9 +18,34 @@ import TestSupport
         #expect(try Command().run(verb, "--help").text == asked.text)
     }
 
+    @Test(arguments: ["batch", "cover", "probe"])
+    func everyCommandTellsTheVersion(verb: String) throws {
+        let result = try Command().run(verb, "--version")
+        #expect(result.status == 0)
+        #expect(result.text == (try Command().run("--version")).text)
+    }
+
+    @Test func noMessageAboutUsageHoldsAURL() throws {
+        let result = try Command().run("probe", "http://u:pw@h/a?key=1", "http://u:pw@h/b?key=2")
+        #expect(result.status == 2)
+        #expect(result.errorText.contains("only one URL is taken, but 2 are given"))
+        #expect(!result.errorText.contains("pw"))
+        #expect(!result.errorText.contains("key="))
+    }
+
+    @Test(arguments: [["-o", "x.png"], ["-ox.png"], ["-o=x.png"], ["--output=x.png"]])
+    func takesAShortOptionInEachForm(words: [String]) throws {
+        let command = try Command()
+        try command.writeClips("a.mp4")
+        let result = try command.run(["cover", "a.mp4"] + words)
+        #expect(result.status == 0, "\(result.errorText)")
+        #expect(command.folder.files.contains("x.png"))
+    }
+
     @Test func helpAloneListsTheCommands() throws {
         let result = try Command().run("--help")
         #expect(result.status == 0)
+        #expect(try Command().run("help", "--help").text == result.text)
         for verb in ["batch", "cover", "probe"] { #expect(result.text.contains("\n  \(verb) ")) }
     }
 
@@ -64,6 +89,11 @@ import TestSupport
     @Test func refusesAListThatIsNotThere() throws {
         try refuses(["batch", "nowhere.txt"], saying: "nowhere.txt is not there")
         try refuses(["batch"], saying: "LIST is missing")
+        let folder = try TemporaryFolder()
+        let script = "\(Command.binary) batch - <\(folder.path)"
+        let result = try Tool.run("/bin/sh", ["-c", script], in: folder.path)
+        #expect(result.status == 2)
+        #expect(result.errorText.contains("is a directory"))
         try refuses([], saying: "Usage: framemill COMMAND")
     }
 
