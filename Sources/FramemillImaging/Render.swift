@@ -76,6 +76,7 @@ public struct Imaging: Renderer {
         switch format {
         case .gif: return FrameDecoder(try GIFAnimation(reader, limits: limits, stop: stop))
         case .webp: return FrameDecoder(try WebPAnimation(reader, limits: limits, stop: stop))
+        case .png: return FrameDecoder(try APNGAnimation(reader, limits: limits, stop: stop))
         default:
             throw Failure(
                 .notSupported, .probe, "frames are taken from GIF, WebP, APNG and PNG, not from this format")

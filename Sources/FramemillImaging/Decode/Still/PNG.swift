@@ -5,7 +5,6 @@
 // Which picture an APNG's cover is: the default image (IDAT), animated or not. It is what the author chose for viewers
 // without animation, and no fault in an animation chunk can cost it.
 
-internal import CImage
 internal import FramemillEngine
 internal import FramemillMedia
 
@@ -19,48 +18,13 @@ enum PNGDecoding {
         let chunks = try PNGChunks(source, headerOnly: false)
         try source.stop.check(.decode)
         var facts = chunks.facts
-        var (bitmap, whole) = try read(chunks)
-        facts.degraded = !whole
+        let (pixels, isWhole) = try PNGStream.decode(
+            chunks.stream, width: chunks.width, height: chunks.height)
+        facts.degraded = !isWhole
         // Rows that never came are transparent, whatever the file's own format.
-        bitmap.hasAlpha = facts.alpha || !whole
+        let bitmap = Bitmap(
+            width: chunks.width, height: chunks.height, pixels: pixels, hasAlpha: facts.alpha || !isWhole)
         return StillPicture(bitmap: bitmap, orientation: chunks.orientation, facts: facts)
-    }
-
-    private static func read(_ chunks: PNGChunks) throws(Failure) -> (bitmap: Bitmap, whole: Bool) {
-        var image = unsafe png_image()
-        unsafe image.version = UInt32(PNG_IMAGE_VERSION)
-        // Frees what libpng hangs on the struct, also after a failure.
-        defer { unsafe png_image_free(&image) }
-        return try unsafe chunks.stream.lending { bytes throws(Failure) in
-            // libpng reads these bytes until `png_image_free`, which runs after this closure but reads none of them.
-            guard unsafe png_image_begin_read_from_memory(&image, bytes.baseAddress, bytes.count) != 0 else {
-                throw unsafe failure(image)
-            }
-            guard unsafe Int(image.width) == chunks.width, unsafe Int(image.height) == chunks.height else {
-                throw Failure(.corrupt, .decode, "the PNG has two headers that differ")
-            }
-            unsafe image.format = UInt32(PNG_FORMAT_FLAG_COLOR) | UInt32(PNG_FORMAT_FLAG_ALPHA)
-            // Without this libpng takes 16-bit files that say nothing of gamma to be linear; they never are.
-            unsafe image.flags |= UInt32(PNG_IMAGE_FLAG_16BIT_sRGB)
-            var pixels = [UInt8](repeating: 0, count: chunks.width * chunks.height * 4)
-            // The stride 0 means rows without padding: exactly what was allocated.
-            let done = unsafe pixels.withUnsafeMutableBytes {
-                unsafe png_image_finish_read(&image, nil, $0.baseAddress, 0, nil)
-            }
-            // libpng wrote the rows before the fault: those are right, and worth more than a refusal.
-            guard done != 0 || pixels.contains(where: { $0 != 0 }) else { throw unsafe failure(image) }
-            return (
-                Bitmap(width: chunks.width, height: chunks.height, pixels: pixels, hasAlpha: true), done != 0
-            )
-        }
-    }
-
-    private static func failure(_ image: png_image) -> Failure {
-        // A fixed array of the struct that libpng ends with a zero.
-        let words = unsafe withUnsafeBytes(of: image.message) {
-            unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-        }
-        return Failure(.corrupt, .decode, "libpng could not decode the PNG", cause: words)
     }
 }
 
@@ -70,15 +34,14 @@ private struct PNGChunks {
     private(set) var height = 0
     private(set) var orientation = 1
     /// A complete PNG of the default image alone.
-    private(set) var stream: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+    private(set) var stream = PNGStream.signature
     private var depth = 0
     private var colorType = 0
     private var isTransparent = false
     private var frames: Int?
     private var hasData = false
 
-    /// Chunks that change the default image's pixels. The rest would only give libpng more to trip over.
-    private static let kept: Set<String> = ["IHDR", "PLTE", "tRNS", "gAMA", "sRGB", "cHRM", "IDAT"]
+    private static let kept = PNGStream.colorChunks.union(["IHDR", "IDAT"])
 
     init(_ source: SourceBytes, headerOnly: Bool) throws(Failure) {
         guard try source.fill(to: 33) else {
@@ -107,7 +70,7 @@ private struct PNGChunks {
             if type == "IDAT" { hasData = true }
             guard isWhole else {
                 // The file ends here: what came of the picture still makes rows.
-                if type == "IDAT" { append(type, body) }
+                if type == "IDAT" { PNGStream.append(type, body, to: &stream) }
                 break
             }
             try read(type, Array(body.prefix(64)), source.limits)
@@ -119,7 +82,7 @@ private struct PNGChunks {
         guard headerOnly || hasData else { throw Failure(.corrupt, .probe, "the PNG has no picture data") }
         // Frame data that no frame control announces is no animation that was broken on its way: no viewer takes it.
         if sawOrphan { throw Failure(.corrupt, .probe, "the PNG has animation data but no frame") }
-        append("IEND", [])
+        PNGStream.append("IEND", [], to: &stream)
     }
 
     private mutating func read(_ type: String, _ body: [UInt8], _ limits: Limits) throws(Failure) {
@@ -134,27 +97,10 @@ private struct PNGChunks {
         // Only in front of the picture does it announce an animation.
         case "acTL" where !hasData && body.count >= 8:
             let count = body[0..<4].reduce(0) { $0 << 8 | Int($1) }
-            if count > 0 { frames = count }
+            // PNG's numbers end at 2^31 - 1.
+            if (1...0x7FFF_FFFF).contains(count) { frames = count }
         default: break
         }
-    }
-
-    private mutating func append(_ type: String, _ body: ArraySlice<UInt8>) {
-        func big32(_ value: UInt32) -> [UInt8] {
-            (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
-        }
-        let tagged = Array(type.utf8) + body
-        stream += big32(UInt32(body.count)) + tagged + big32(Self.checksum(tagged))
-    }
-
-    /// CRC-32 as annex D of the PNG specification gives it; only for the one chunk that was cut and for `IEND`.
-    private static func checksum(_ bytes: [UInt8]) -> UInt32 {
-        var crc: UInt32 = 0xFFFF_FFFF
-        for byte in bytes {
-            crc ^= UInt32(byte)
-            for _ in 0..<8 { crc = crc & 1 == 1 ? crc >> 1 ^ 0xEDB8_8320 : crc >> 1 }
-        }
-        return ~crc
     }
 
     var facts: Facts {
