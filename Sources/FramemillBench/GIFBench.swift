@@ -1,7 +1,6 @@
 internal import FramemillEngine
 internal import FramemillImaging
 internal import FramemillMedia
-internal import Foundation
 
 /// GIFs in memory to canvases, as a consumer on another queue gets them.
 struct GIFBench {
@@ -13,19 +12,12 @@ struct GIFBench {
         var words = words[...]
         while let word = words.popFirst() {
             switch word {
-            case "--rounds": rounds = try Self.number(words.popFirst())
-            case "--threads": threads = try Self.number(words.popFirst())
+            case "--rounds": rounds = try Main.number(words.popFirst())
+            case "--threads": threads = try Main.number(words.popFirst())
             default: files.append(word)
             }
         }
         if files.isEmpty { throw Failure(.badOption, .input, Main.usage) }
-    }
-
-    private static func number(_ word: String?) throws(Failure) -> Int {
-        guard let number = word.flatMap({ Int($0) }), number > 0 else {
-            throw Failure(.badOption, .input, Main.usage)
-        }
-        return number
     }
 
     func run() throws(Failure) {
@@ -34,10 +26,7 @@ struct GIFBench {
         let permits = Permits(count: threads)
         let crew = threads == 1 ? Crew.alone : Crew(lane, permits: permits)
         for file in files {
-            guard let data = FileManager.default.contents(atPath: file) else {
-                throw Failure(.notFound, .input, "can't read \(file)")
-            }
-            let bytes = [UInt8](data)
+            let bytes = try Main.read(file)
             var times = Rounds()
             var frames = 0
             for round in 0...rounds {

@@ -8,7 +8,10 @@ internal import Foundation
 enum Main {
     static let usage = """
         usage: framemill-bench gif [--rounds N] [--threads N] FILE...
-          every frame of each file as an RGBA canvas, from memory; median and least of N rounds (default 7)
+          every frame of each file as an RGBA canvas, from memory; prints file, frames, median and least milliseconds
+          of N rounds (default 7)
+               framemill-bench mutants [--variants N] [--seed N] FILE...
+          decodes N broken variants of animations (default 10000); each must end with frames or a failure
 
         """
 
@@ -18,6 +21,7 @@ enum Main {
             guard !words.isEmpty else { throw Failure(.badOption, .input, usage) }
             switch words.removeFirst() {
             case "gif": try GIFBench(words).run()
+            case "mutants": try Mutants(words).run()
             case "--help", "-h", "help": print(usage, terminator: "")
             default: throw Failure(.badOption, .input, usage)
             }
@@ -26,5 +30,20 @@ enum Main {
             FileHandle.standardError.write(Data(text.utf8))
             exit(error.reason == .badOption ? 2 : 1)
         }
+    }
+
+    /// A whole number above 0.
+    static func number(_ word: String?) throws(Failure) -> Int {
+        guard let number = word.flatMap({ Int($0) }), number > 0 else {
+            throw Failure(.badOption, .input, usage)
+        }
+        return number
+    }
+
+    static func read(_ file: String) throws(Failure) -> [UInt8] {
+        guard let data = FileManager.default.contents(atPath: file) else {
+            throw Failure(.notFound, .input, "can't read \(file)")
+        }
+        return [UInt8](data)
     }
 }
