@@ -37,13 +37,17 @@ let package = Package(
         .executable(name: "framemill-bench", targets: ["FramemillBench"]),
     ],
     targets: walls.map { .systemLibrary(name: $0.0, pkgConfig: $0.1) } + [
+        // Part of the C library: nothing to ask pkg-config for.
+        .systemLibrary(name: "CAllocator"),
         target("FramemillMedia", []),
         target("FramemillEngine", ["FramemillMedia"]),
         target("FramemillImaging", ["FramemillMedia", "FramemillEngine", "CFFmpeg", "CGIF", "CImage"]),
         target("Framemill", ["FramemillMedia", "FramemillEngine", "CCurl", "CSQLite", "CCrypto"]),
         .executableTarget(
             name: "FramemillCommand",
-            dependencies: ["Framemill", "FramemillImaging", "FramemillMedia", "FramemillEngine"],
+            dependencies: [
+                "Framemill", "FramemillImaging", "FramemillMedia", "FramemillEngine", "CAllocator",
+            ],
             swiftSettings: strict,
         ),
         .executableTarget(

@@ -7,6 +7,7 @@ import Framemill
 struct Main {
     static func main() {
         Descriptors.prepare()
+        Allocator.settle()
         let signals = Signals()
         // Not on the main actor: its thread is taken.
         Task { @concurrent in exit(await run(Array(CommandLine.arguments.dropFirst()), signals).rawValue) }

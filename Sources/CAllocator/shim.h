@@ -1,0 +1,3 @@
+#pragma once
+// Swift's Glibc module leaves this header out.
+#include <malloc.h>
