@@ -51,7 +51,8 @@ let package = Package(
             swiftSettings: strict,
         ),
         .executableTarget(
-            name: "FramemillBench", dependencies: ["FramemillImaging", "FramemillMedia", "FramemillEngine"],
+            name: "FramemillBench",
+            dependencies: ["Framemill", "FramemillImaging", "FramemillMedia", "FramemillEngine"],
             swiftSettings: strict,
         ),
         .target(

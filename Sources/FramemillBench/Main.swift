@@ -10,17 +10,20 @@ enum Main {
         usage: framemill-bench gif [--rounds N] [--threads N] FILE...
           every frame of each file as an RGBA canvas, from memory; prints file, frames, median and least milliseconds
           of N rounds (default 7)
+               framemill-bench first-frame [--others N] [--rounds N] FILE
+          the first frame of an animation alone, and while N others (default 100) are being played
                framemill-bench mutants [--variants N] [--seed N] FILE...
           decodes N broken variants of animations (default 10000); each must end with frames or a failure
 
         """
 
-    static func main() {
+    static func main() async {
         var words = Array(CommandLine.arguments.dropFirst())
         do throws(Failure) {
             guard !words.isEmpty else { throw Failure(.badOption, .input, usage) }
             switch words.removeFirst() {
             case "gif": try GIFBench(words).run()
+            case "first-frame": try await FirstFrame(words).run()
             case "mutants": try Mutants(words).run()
             case "--help", "-h", "help": print(usage, terminator: "")
             default: throw Failure(.badOption, .input, usage)

@@ -14,7 +14,11 @@ struct Rounds {
     static func time<Problem>(_ body: () throws(Problem) -> Void) throws(Problem) -> Double {
         let start = ContinuousClock.now
         try body()
-        let (seconds, attoseconds) = start.duration(to: .now).components
+        return milliseconds(start.duration(to: .now))
+    }
+
+    static func milliseconds(_ duration: Duration) -> Double {
+        let (seconds, attoseconds) = duration.components
         return Double(seconds) * 1e3 + Double(attoseconds) / 1e15
     }
 
