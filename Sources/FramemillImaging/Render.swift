@@ -58,8 +58,10 @@ public struct Imaging: Renderer {
         var facts: Facts
         switch try Self.format(head) {
         case .container:
-            facts = try VideoDecoder(recipe: recipe, limits: limits, stop: stop).decode(reader, head, &timer)
-                .facts
+            facts = try VideoDecoder(recipe: recipe, limits: limits, stop: stop, isProbe: true).decode(
+                reader, head, &timer
+            )
+            .facts
         case let format:
             let (found, orientation) = try Still.facts(format, reader, limits: limits, stop: stop)
             facts = found
