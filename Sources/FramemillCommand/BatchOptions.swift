@@ -21,7 +21,10 @@ struct BatchOptions: Sendable {
         where path.isEmpty {
             throw Arguments.usage("--\(name) wants a path")
         }
-        recipe = try Recipe(arguments)
+        if let option = Recipe.Animated.options.first(where: arguments.has), !arguments.has("animated") {
+            throw Arguments.usage("--\(option) is for animations: it goes with --animated")
+        }
+        recipe = try arguments.has("animated") ? Recipe(moving: arguments) : Recipe(arguments)
         configuration = try Configuration(arguments)
         retriesFailed = arguments.has("retry-failed")
         printsJSON = arguments.has("json")

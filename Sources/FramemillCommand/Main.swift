@@ -53,6 +53,7 @@ struct Main {
         switch verb.name {
         case "cover": return try await Single.cover(arguments, signals)
         case "frames": return try await Frames.run(arguments, signals)
+        case "animate": return try await Single.animate(arguments, signals)
         case "probe": return try await Single.probe(arguments, signals)
         default:
             var batch = try Batch(try BatchOptions(arguments), signals: signals)

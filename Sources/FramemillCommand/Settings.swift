@@ -17,6 +17,34 @@ extension Recipe {
         let right = "a colour as #rrggbb"
         if let color = try arguments.value("background", or: right, RGB.init(typed:)) { background = color }
     }
+
+    /// A moving one.
+    init(moving arguments: Arguments) throws(Failure) {
+        try self.init(arguments, format: .webp)
+        guard format == .webp else {
+            throw Arguments.usage("an animation is written as WebP, not as \(format.rawValue)")
+        }
+        animated = try Animated(arguments)
+    }
+}
+
+extension Recipe.Animated {
+    static let options = ["max-frames", "max-fps", "lossless", "duration"]
+
+    fileprivate init(_ arguments: Arguments) throws(Failure) {
+        self.init()
+        maxFrames = try arguments.whole("max-frames", 1...100_000)
+        maxFramesPerSecond = try arguments.value("max-fps", or: "a rate, more than 0 and at most 1000") {
+            Number.decimal($0).flatMap { $0 > 0 && $0 <= 1000 ? $0 : nil }
+        }
+        lossless = arguments.has("lossless")
+        let right = "seconds, more than 0 and at most 3600"
+        if let seconds = try arguments.value("duration", or: right, Self.seconds) { self.seconds = seconds }
+    }
+
+    private static func seconds(_ text: String) -> Double? {
+        Number.decimal(text).flatMap { $0 > 0 && $0 <= 3600 ? $0 : nil }
+    }
 }
 
 extension Recipe.Moment {

@@ -1,18 +1,39 @@
 import Framemill
 import FramemillImaging
 
-/// `framemill cover` and `framemill probe`: one URL, one answer.
+/// `framemill cover`, `animate` and `probe`: one URL, one answer.
 enum Single {
     static func cover(_ arguments: Arguments, _ signals: Signals) async throws(Failure) -> ExitCode {
+        let (url, output) = try wish(arguments, "cover")
+        let recipe = try Recipe(arguments, format: try format(of: output, arguments))
+        return try await make(recipe, url, output, arguments, signals)
+    }
+
+    static func animate(_ arguments: Arguments, _ signals: Signals) async throws(Failure) -> ExitCode {
+        let (url, output) = try wish(arguments, "animation")
+        guard output == "-" || output.lowercased().hasSuffix(".webp") else {
+            throw Arguments.usage("an animation is written as WebP; let \(output) end in .webp")
+        }
+        return try await make(try Recipe(moving: arguments), url, output, arguments, signals)
+    }
+
+    private static func wish(
+        _ arguments: Arguments, _ what: String
+    ) throws(Failure) -> (url: String, output: String) {
         let url = try arguments.only("URL")
         guard let output = arguments.text("output"), !output.isEmpty else {
-            throw Arguments.usage("where should the cover go? -o FILE, or -o - for standard output")
+            throw Arguments.usage("where should the \(what) go? -o FILE, or -o - for standard output")
         }
+        return (url, output)
+    }
+
+    private static func make(
+        _ recipe: Recipe, _ url: String, _ output: String, _ arguments: Arguments, _ signals: Signals
+    ) async throws(Failure) -> ExitCode {
         let printsJSON = arguments.has("json")
         if output == "-", printsJSON {
-            throw Arguments.usage("--json and -o - both want standard output; write the cover to a file")
+            throw Arguments.usage("--json and -o - both want standard output; write it to a file")
         }
-        let recipe = try Recipe(arguments, format: try format(of: output, arguments))
         if output != "-" { try check(output, source: url) }
         let mill = try Framemill(try Configuration(arguments), renderer: Imaging())
         let answer = await signals.cancelling { () async -> Result<Artifact, Failure> in

@@ -40,13 +40,15 @@ struct Verb: Sendable {
     var options: [Option]
     var notes: String
 
-    static let all = [batch, cover, frames, probe]
+    static let all = [batch, cover, animate, frames, probe]
 
     static let batch = Verb(
         name: "batch", argument: "LIST|-", summary: "covers for every line of a list (- is standard input)",
         options: [
             Option("out", "DIR", "where the covers go", preset: "covers")
         ] + recipe + [
+            Option("animated", "make what moves an animated WebP, and the rest a still one")
+        ] + moving + [
             Option("jobs", "N", "pictures worked on at once", preset: "16 per core"),
             Option("per-host", "N", "transfers to one host at once", preset: "6"),
         ] + access + [
@@ -81,6 +83,27 @@ struct Verb: Sendable {
         ],
         notes: """
             Without --format the extension of FILE decides: .jpg, .jpeg, .png or .webp.
+
+            Exit codes: 0 made, 2 usage, 3 not made, 70 our own fault, 130 interrupted.
+            """
+    )
+
+    static let animate = Verb(
+        name: "animate", argument: "FILE|URL",
+        summary: "a small animated WebP of an animation, or of a span of a video",
+        options: [
+            Option("output", "FILE", short: "o", "where it goes: a .webp file; - is standard output")
+        ] + recipe.filter { !["format", "background"].contains($0.name) } + moving + access + [
+            Option("json", "print the facts as JSON on standard output"),
+            Option("quiet", "nothing on standard error unless it fails"),
+        ],
+        notes: """
+            From a GIF, an animated WebP or an APNG: every frame, each at its time to the millisecond, as
+            often as the source plays. From a video: --duration seconds from --at on, endless. Frames that
+            look like the one before are joined with it. What does not move gives a still WebP.
+
+            A WebP that already is as asked for (its size, its frames, and neither --quality, --effort nor
+            --lossless given) is handed on as it is, without its metadata.
 
             Exit codes: 0 made, 2 usage, 3 not made, 70 our own fault, 130 interrupted.
             """
@@ -130,6 +153,14 @@ struct Verb: Sendable {
         Option(
             "seek", "keyframe|exact", "the key frame before that moment, or the frame itself",
             preset: "keyframe"),
+    ]
+
+    private static let moving = [
+        Option("max-frames", "N", "end before there are more frames", preset: "all"),
+        Option(
+            "max-fps", "N", "leave out frames beyond this rate", preset: "all; of a video 12"),
+        Option("lossless", "keep every pixel of the resized frames, instead of --quality"),
+        Option("duration", "SECONDS", "how much of a video, from --at on", preset: "3"),
     ]
 
     private static let access = [

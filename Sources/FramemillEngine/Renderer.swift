@@ -2,10 +2,11 @@ public import FramemillMedia
 
 /// Bytes in, finished picture out. The border behind which decoders live: in this process, or in one of their own.
 ///
-/// Both calls block and compute; run them on a lane's thread that holds a permit.
+/// All calls block and compute; run them on a lane's thread that holds a permit.
 public protocol Renderer: Sendable {
+    /// - Parameter crew: who may help with a moving result; a still one is made by the caller alone.
     func render(
-        _ reader: any ByteReader, recipe: Recipe, limits: Limits, stop: Stop
+        _ reader: any ByteReader, recipe: Recipe, limits: Limits, crew: Crew, stop: Stop
     ) throws(Failure) -> Artifact
 
     /// The facts alone; no picture is encoded, and none decoded where the container says enough.
@@ -15,6 +16,15 @@ public protocol Renderer: Sendable {
     func animation(
         _ reader: any ByteReader, limits: Limits, stop: Stop
     ) throws(Failure) -> any AnimationDecoder
+}
+
+extension Renderer {
+    /// `render` without help.
+    public func render(
+        _ reader: any ByteReader, recipe: Recipe, limits: Limits, stop: Stop
+    ) throws(Failure) -> Artifact {
+        try render(reader, recipe: recipe, limits: limits, crew: .alone, stop: stop)
+    }
 }
 
 /// One opened animation. Its calls block and compute, on a lane's thread that holds a permit; several threads may use

@@ -9,8 +9,13 @@ public struct Imaging: Renderer {
     public init() { VideoDecoder.silence }
 
     public func render(
-        _ reader: any ByteReader, recipe: Recipe, limits: Limits, stop: Stop
+        _ reader: any ByteReader, recipe: Recipe, limits: Limits, crew: Crew, stop: Stop
     ) throws(Failure) -> Artifact {
+        if let animated = recipe.animated,
+            let moving = try moving(reader, animated, recipe, limits: limits, crew: crew, stop: stop)
+        {
+            return moving
+        }
         var timer = StageTimer()
         var picture = try picture(
             reader, recipe: recipe, limits: limits, stop: stop, toPlanes: recipe.format == .jpeg, &timer)
@@ -58,10 +63,8 @@ public struct Imaging: Renderer {
         var facts: Facts
         switch try Self.format(head) {
         case .container:
-            facts = try VideoDecoder(recipe: recipe, limits: limits, stop: stop, isProbe: true).decode(
-                reader, head, &timer
-            )
-            .facts
+            facts = try VideoDecoder(recipe: recipe, limits: limits, stop: stop).decode(reader, head, &timer)
+                .facts
         case let format:
             let (found, orientation) = try Still.facts(format, reader, limits: limits, stop: stop)
             facts = found
@@ -110,7 +113,7 @@ public struct Imaging: Renderer {
 
     /// Sets display size and turn; gives the plan for a picture decoded at `decoded`, which may be shrunk already.
     @discardableResult
-    private static func place(
+    static func place(
         _ facts: inout Facts, _ orientation: Int, _ recipe: Recipe, decoded: (width: Int, height: Int)? = nil
     ) -> Plan {
         let whole = Plan(
@@ -130,7 +133,7 @@ public struct Imaging: Renderer {
     }
 
     /// The first bytes: enough for every signature, and for the boxes at the front of an mp4.
-    private static func head(of reader: any ByteReader) throws(Failure) -> [UInt8] {
+    static func head(of reader: any ByteReader) throws(Failure) -> [UInt8] {
         var head = [UInt8](repeating: 0, count: 4096)
         var filled = 0
         while filled < head.count {
@@ -152,7 +155,7 @@ public struct Imaging: Renderer {
         return Array(head[..<filled])
     }
 
-    private static func format(_ head: [UInt8]) throws(Failure) -> Format {
+    static func format(_ head: [UInt8]) throws(Failure) -> Format {
         switch Format.sniff(head) {
         case .empty: throw Failure(.empty, .probe, "the source has no bytes")
         case .text:
@@ -165,7 +168,7 @@ public struct Imaging: Renderer {
         }
     }
 
-    private static func account(_ facts: inout Facts, _ reader: any ByteReader, _ timer: StageTimer) {
+    static func account(_ facts: inout Facts, _ reader: any ByteReader, _ timer: StageTimer) {
         facts.durationText = facts.duration.map(Facts.clock(seconds:))
         let cost = reader.cost
         facts.bytesRead = cost.bytes

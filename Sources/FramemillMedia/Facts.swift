@@ -25,7 +25,6 @@ public struct Facts: Sendable, Codable, Equatable {
     /// Degrees clockwise that the stored picture is turned (after the reflection, if it is mirrored).
     public var rotation: Int = 0
     public var mirrored: Bool = false
-    /// Of a transport stream read over the network only `probe` knows it: it costs a read of the tail.
     public var duration: Double?
     /// `m:ss`, `h:mm:ss` from one hour on.
     public var durationText: String?
@@ -50,13 +49,31 @@ public struct Facts: Sendable, Codable, Equatable {
     public var thumbHash: String?
     /// `#rrggbb`.
     public var dominantColor: String?
-    /// Bytes of the source that were read; over the network, all that were received.
+    /// Of the result, where it moves; `animated`, `frameCount` and `duration` are the source's.
+    public var animation: Animation?
     public var bytesRead: Int64 = 0
     public var requests: Int = 0
     /// Decoded frames the search went through.
     public var framesDecoded: Int = 0
     /// Milliseconds per stage: `fetch` (waiting for bytes), `probe`, `decode`, `transform`, `encode`, `total`.
     public var milliseconds: [String: Double] = [:]
+
+    /// A moving result.
+    public struct Animation: Sendable, Codable, Equatable {
+        public var frameCount: Int
+        /// How often it is shown; 0 is endless.
+        public var plays: Int
+        /// Seconds of one showing.
+        public var duration: Double
+        /// The source met the recipe already and was not encoded again.
+        public var passedThrough: Bool = false
+
+        public init(frameCount: Int, plays: Int, duration: Double) {
+            self.frameCount = frameCount
+            self.plays = plays
+            self.duration = duration
+        }
+    }
 
     public enum Source: String, Sendable, Codable { case video, attached, image }
 

@@ -15,6 +15,8 @@ public struct Recipe: Sendable, Hashable {
     public var effort: Int?
     /// What lies under transparent pixels where the format has no alpha (JPEG).
     public var background: RGB = .white
+    /// A moving result, which `format` must be WebP for; `nil` is a still one.
+    public var animated: Animated?
 
     public init() {}
 
@@ -61,8 +63,19 @@ public struct Recipe: Sendable, Hashable {
         public static let white = RGB(red: 255, green: 255, blue: 255)
     }
 
-    /// Every field by name, one after the other: the text that the cache key hashes.
-    public var canonical: String {
+    /// Every field by name, one after the other: the text that the cache key hashes. `animated` is named where it is
+    /// set only, so that covers are found that were kept before there was such a field.
+    public var canonical: String { still + (animated.map(Self.words) ?? "") }
+
+    private static func words(_ animated: Animated) -> String {
+        func text(_ value: (some CustomStringConvertible)?) -> String { value?.description ?? "all" }
+        return """
+             frames=\(text(animated.maxFrames)) rate=\(text(animated.maxFramesPerSecond)) \
+            lossless=\(animated.lossless) span=\(animated.seconds)s
+            """
+    }
+
+    private var still: String {
         let moment =
             switch at {
             case .auto: "auto"

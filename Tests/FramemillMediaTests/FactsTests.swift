@@ -18,6 +18,7 @@ import Testing
         facts.source = .attached
         facts.duration = 12.5
         facts.milliseconds = ["total": 3.25]
+        facts.animation = Facts.Animation(frameCount: 3, plays: 0, duration: 0.25)
         facts.thumbHash = "1QcSHQRnh493V4dIh4eXh1h4kJUI"
         let data = try JSONEncoder().encode(facts)
         #expect(try JSONDecoder().decode(Facts.self, from: data) == facts)

@@ -17,7 +17,20 @@ enum RecipeVariants {
         ("background", { $0.background = .init(red: 0, green: 255, blue: 255) }),
         ("background", { $0.background = .init(red: 255, green: 0, blue: 255) }),
         ("background", { $0.background = .init(red: 255, green: 255, blue: 0) }),
+        ("animated", { $0.animated = .init() }),
+        ("animated", { $0.animated = animated { $0.maxFrames = 12 } }),
+        ("animated", { $0.animated = animated { $0.maxFrames = 3 } }),
+        ("animated", { $0.animated = animated { $0.maxFramesPerSecond = 12 } }),
+        ("animated", { $0.animated = animated { $0.maxFramesPerSecond = 3 } }),
+        ("animated", { $0.animated = animated { $0.lossless = true } }),
+        ("animated", { $0.animated = animated { $0.seconds = 12 } }),
     ]
+
+    private static func animated(_ change: (inout Recipe.Animated) -> Void) -> Recipe.Animated {
+        var animated = Recipe.Animated()
+        change(&animated)
+        return animated
+    }
 
     static func recipe(_ change: (inout Recipe) -> Void) -> Recipe {
         var recipe = Recipe()
@@ -31,6 +44,8 @@ enum RecipeVariants {
     @Test func hasAVariantForEveryStoredProperty() {
         let fields = Set(Mirror(reflecting: Recipe()).children.compactMap(\.label))
         #expect(fields == Set(RecipeVariants.all.map(\.field)))
+        let moving = Set(Mirror(reflecting: Recipe.Animated()).children.compactMap(\.label))
+        #expect(moving == ["maxFrames", "maxFramesPerSecond", "lossless", "seconds"])
     }
 
     @Test func writesEveryFieldIntoItsCanonicalText() {
@@ -47,5 +62,8 @@ enum RecipeVariants {
             background=255,255,255
             """
         #expect(Recipe().canonical == text)
+        var recipe = Recipe()
+        recipe.animated = Recipe.Animated()
+        #expect(recipe.canonical == text + " frames=all rate=all lossless=false span=3.0s")
     }
 }

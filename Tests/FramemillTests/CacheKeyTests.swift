@@ -22,7 +22,11 @@ import Testing
             { $0.effort = 0 },
             { $0.background = .init(red: 0, green: 255, blue: 255) },
             { $0.background = .init(red: 255, green: 0, blue: 255) },
-            { $0.background = .init(red: 255, green: 255, blue: 0) },
+            { $0.background = .init(red: 255, green: 255, blue: 0) }, { $0.animated = .init() },
+            {
+                $0.animated = .init()
+                $0.animated?.lossless = true
+            },
         ]
         let keys = try changes.map { try key("http://h/v?id=1", $0) }
         #expect(Set(keys).count == keys.count)

@@ -179,7 +179,7 @@ private final class HeldRenderer: Renderer {
     func release() { go.signal() }
 
     func render(
-        _ reader: any ByteReader, recipe: Recipe, limits: Limits, stop: Stop
+        _ reader: any ByteReader, recipe: Recipe, limits: Limits, crew: Crew, stop: Stop
     ) throws(Failure) -> Artifact {
         counter.withLock { $0 += 1 }
         began.signal()

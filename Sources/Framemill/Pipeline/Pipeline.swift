@@ -81,8 +81,10 @@ final class Pipeline: Sendable {
     }
 
     private func make(_ request: Request) async throws(Failure) -> Artifact {
-        try await reading(request) { [renderer, configuration] reader, stop throws(Failure) in
-            try renderer.render(reader, recipe: request.recipe, limits: configuration.limits, stop: stop)
+        let crew = Crew(decode, permits: permits, priority: request.priority)
+        return try await reading(request) { [renderer, configuration] reader, stop throws(Failure) in
+            try renderer.render(
+                reader, recipe: request.recipe, limits: configuration.limits, crew: crew, stop: stop)
         }
     }
 

@@ -8,7 +8,7 @@ enum Encoder {
     static func encode(_ picture: SmallPicture, recipe: Recipe) throws(Failure) -> [UInt8] {
         if case .planes(let planes) = picture, recipe.format == .jpeg {
             try check(recipe)
-            return try JPEGEncoding.encode(planes, quality: quality(recipe), effort: effort(recipe))
+            return try JPEGEncoding.encode(planes, quality: recipe.quality ?? 80, effort: effort(recipe))
         }
         return try encode(picture.bitmap, recipe: recipe)
     }
@@ -18,20 +18,15 @@ enum Encoder {
         switch recipe.format {
         case .jpeg:
             let opaque = bitmap.hasAlpha ? bitmap.flattened(on: recipe.background) : bitmap
-            return try JPEGEncoding.encode(opaque, quality: quality(recipe), effort: effort(recipe))
+            return try JPEGEncoding.encode(opaque, quality: recipe.quality ?? 80, effort: effort(recipe))
         case .png: return try PNGEncoding.encode(bitmap, effort: recipe.effort)
-        case .webp:
-            return try WebPEncoding.encode(bitmap, quality: quality(recipe), effort: effort(recipe))
+        case .webp: return try WebPEncoding.encode(bitmap, WebPEncoding.Manner(recipe))
         }
-    }
-
-    private static func quality(_ recipe: Recipe) -> Int {
-        recipe.quality ?? (recipe.format == .jpeg ? 80 : 75)
     }
 
     private static func effort(_ recipe: Recipe) -> Int { recipe.effort ?? 2 }
 
-    private static func check(_ recipe: Recipe) throws(Failure) {
+    static func check(_ recipe: Recipe) throws(Failure) {
         if let quality = recipe.quality, !(1...100).contains(quality) {
             throw Failure(.badOption, .encode, "quality \(quality) is not in 1...100")
         }

@@ -1,0 +1,36 @@
+public import FramemillMedia
+internal import Synchronization
+
+extension Crew {
+    /// What `body` makes of each index below `count`, in order. Only on a lane's own thread that holds a permit.
+    /// - Throws: the failure of the first part that failed; the other parts have ended too.
+    public func map<Value: Sendable>(
+        _ count: Int, _ body: @escaping @Sendable (Int) throws(Failure) -> Value
+    ) throws(Failure) -> [Value] {
+        let results = Results<Value>(count)
+        each(count) { index in results.keep(index) { () throws(Failure) in try body(index) } }
+        return try results.inOrder()
+    }
+}
+
+/// Where the results of several threads meet.
+private final class Results<Value: Sendable>: Sendable {
+    private let all: Mutex<[Result<Value, Failure>?]>
+
+    init(_ count: Int) { all = Mutex(Array(repeating: nil, count: count)) }
+
+    func keep(_ index: Int, _ make: () throws(Failure) -> Value) {
+        let result: Result<Value, Failure>
+        do throws(Failure) { result = .success(try make()) } catch { result = .failure(error) }
+        all.withLock { $0[index] = result }
+    }
+
+    func inOrder() throws(Failure) -> [Value] {
+        var values: [Value] = []
+        for result in all.withLock({ $0 }) {
+            guard let result else { throw Failure(.internalError, .decode, "a part was left out") }
+            values.append(try result.get())
+        }
+        return values
+    }
+}

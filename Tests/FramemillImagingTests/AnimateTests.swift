@@ -1,0 +1,193 @@
+import Foundation
+import FramemillEngine
+import FramemillMedia
+import TestSupport
+import Testing
+
+@testable import FramemillImaging
+
+/// Moving results, judged by libwebp's own player.
+struct AnimateTests {
+    static let rows = Corpus.rows("gif", "webp").filter {
+        // Long and large ones take minutes without loss, and prove nothing that the others don't.
+        $0.refusals.isEmpty && ($0.number("frames") ?? 1) > 1 && $0.byteCount < 120_000
+            && !$0.path.contains("many_frames") && !$0.path.contains("big_screen")
+    }
+
+    static func recipe(_ box: Recipe.Box = .longestSide(48), _ change: (inout Recipe) -> Void = { _ in })
+        -> Recipe
+    {
+        var recipe = Recipe()
+        recipe.box = box
+        recipe.format = .webp
+        recipe.animated = Recipe.Animated()
+        change(&recipe)
+        return recipe
+    }
+
+    static func animate(_ bytes: [UInt8], _ recipe: Recipe, crew: Crew = .alone) throws -> Artifact {
+        try Imaging().render(
+            MemoryReader(bytes), recipe: recipe, limits: Limits(), crew: crew,
+            stop: Stop(after: .seconds(600)))
+    }
+
+    /// Every canvas of a source at the size that a recipe asks for, with the time it begins; and when the last is over.
+    static func resized(_ bytes: [UInt8], _ recipe: Recipe) throws -> (pictures: [TimedPicture], end: Int) {
+        let stop = Stop(after: .seconds(600))
+        let decoder = try Imaging().animation(MemoryReader(bytes), limits: Limits(), stop: stop)
+        let facts = decoder.facts
+        let plan = Plan(
+            storedWidth: facts.width, storedHeight: facts.height, aspect: (1, 1), orientation: 1,
+            recipe: recipe)
+        var place = AnimationPlace()
+        var (clock, pictures) = (0, [TimedPicture]())
+        while let frame = try decoder.frames(from: &place, windowBytes: 1, crew: .alone, stop: stop).first {
+            pictures.append(
+                TimedPicture(
+                    start: clock, bitmap: Resampler.resize(frame.bitmap, plan: plan, orientation: 1)))
+            clock += frame.delay
+        }
+        return (pictures, clock)
+    }
+
+    /// With 0, 0, 0, 0 for each that is fully transparent.
+    private static func visible(_ pixels: [UInt8]) -> [UInt8] {
+        var pixels = pixels
+        for at in stride(from: 0, to: pixels.count, by: 4) where pixels[at + 3] == 0 {
+            (pixels[at], pixels[at + 1], pixels[at + 2]) = (0, 0, 0)
+        }
+        return pixels
+    }
+
+    @Test(.enabled(if: Corpus.isPresent, "\(Corpus.absence)"), arguments: rows)
+    func losesNoPixelNoMillisecondAndNoLoop(_ row: Corpus.Row) throws {
+        let source = try TemporaryFolder.bytes(of: row.file)
+        let recipe = Self.recipe { $0.animated?.lossless = true }
+        let (expected, end) = try Self.resized(source, recipe)
+        let made = try Self.animate(source, recipe)
+        let judge = try AnimationJudge(made.bytes)
+        let facts = try Imaging().animation(
+            MemoryReader(source), limits: Limits(), stop: Stop(after: .seconds(60))
+        ).facts
+        #expect((judge.width, judge.height) == (made.facts.width, made.facts.height))
+        for picture in expected {
+            let isSame = Self.visible(judge.canvas(at: picture.start)) == Self.visible(picture.bitmap.pixels)
+            #expect(isSame, "at \(picture.start) ms")
+        }
+        guard let animation = made.facts.animation else {
+            // Nothing in it moves at this size.
+            #expect(judge.delays.count == 1)
+            return
+        }
+        #expect(judge.delays.reduce(0, +) == end)
+        // The format counts to 65535.
+        #expect(judge.loop == min(facts.plays, 65535))
+        #expect((animation.frameCount, animation.plays) == (judge.delays.count, judge.loop))
+        #expect(animation.duration == Double(end) / 1000)
+        #expect(made.facts.frameCount == facts.frameCount)
+    }
+
+    @Test(.enabled(if: Corpus.isPresent, "\(Corpus.absence)"), arguments: rows)
+    func staysNearTheSourceWithLoss(_ row: Corpus.Row) throws {
+        let source = try TemporaryFolder.bytes(of: row.file)
+        let recipe = Self.recipe(.longestSide(96)) { $0.quality = 90 }
+        let judge = try AnimationJudge(try Self.animate(source, recipe).bytes)
+        for picture in try Self.resized(source, recipe).pictures {
+            let shown = judge.canvas(at: picture.start)
+            let alone = try Still.decode(
+                .webp, MemoryReader(try Encoder.encode(picture.bitmap, recipe: recipe)), limits: Limits(),
+                stop: Stop(after: .seconds(60)), targetBox: nil)
+            // What the format itself loses of such a picture, and what a quality of 90 takes for unchanged.
+            let loss = Self.distance(picture.bitmap.pixels, alone.bitmap.pixels)
+            #expect(Self.distance(picture.bitmap.pixels, shown) < loss + 4, "at \(picture.start) ms")
+            let hasItsAlpha = stride(from: 3, to: shown.count, by: 4).allSatisfy {
+                picture.bitmap.pixels[$0] == shown[$0]
+            }
+            #expect(hasItsAlpha, "alpha at \(picture.start) ms")
+        }
+    }
+
+    /// The mean difference of a channel, as it shows: under little alpha it hardly does.
+    private static func distance(_ ours: [UInt8], _ theirs: [UInt8]) -> Double {
+        var sum = 0
+        for pixel in stride(from: 0, to: ours.count, by: 4) {
+            for channel in pixel..<pixel + 3 {
+                sum += abs(Int(ours[channel]) - Int(theirs[channel])) * Int(ours[pixel + 3])
+            }
+        }
+        return Double(sum) / 255 / Double(ours.count / 4 * 3)
+    }
+
+    @Test func joinsFramesThatLookTheSame() throws {
+        let whole = (left: 0, top: 0, width: 8, height: 8)
+        let source = DrawnGIF.bytes(
+            width: 8, height: 8, loop: 2,
+            [
+                .init(0, delay: 7, at: whole), .init(0, delay: 8, at: whole), .init(1, delay: 30, at: whole),
+                .init(3, delay: 9, at: whole), .init(0, delay: 1, at: whole),
+            ])
+        let made = try Self.animate(source, Self.recipe())
+        // 10 ms are shown for 100, as everywhere.
+        #expect(try AnimationJudge(made.bytes).delays == [150, 390, 100])
+        #expect(made.facts.animation == Facts.Animation(frameCount: 3, plays: 3, duration: 0.64))
+        #expect((made.facts.frameCount, made.facts.animated, made.facts.format) == (5, true, "webp"))
+    }
+
+    @Test func givesAStillPictureOfWhatDoesNotMove() throws {
+        let whole = (left: 0, top: 0, width: 8, height: 8)
+        for count in [1, 3] {
+            let frames = Array(repeating: DrawnGIF.Frame(2, at: whole), count: count)
+            let made = try Self.animate(
+                DrawnGIF.bytes(width: 8, height: 8, loop: 0, frames), Self.recipe())
+            #expect(made.facts.animation == nil)
+            #expect(made.facts.animated == (count > 1))
+            #expect(try AnimationJudge(made.bytes).canvases.count == 1)
+        }
+    }
+
+    @Test func thinsToARateAndKeepsTheTimeOfWhatIsLeft() throws {
+        let frames = (0..<100).map { index in
+            DrawnGIF.Frame(index % 3, delay: 4, at: (left: 0, top: 0, width: 8, height: 8))
+        }
+        let source = DrawnGIF.bytes(width: 8, height: 8, loop: 0, frames)
+        let made = try Self.animate(source, Self.recipe { $0.animated?.maxFramesPerSecond = 12 })
+        let judge = try AnimationJudge(made.bytes)
+        // Four seconds; neighbours of one colour are joined.
+        #expect(judge.delays.count <= 48)
+        #expect(judge.delays.reduce(0, +) == 4000)
+        var start = 0
+        for (delay, canvas) in zip(judge.delays, judge.canvases) {
+            #expect(start % 40 == 0)
+            let color = DrawnGIF.colors[start / 40 % 3]
+            #expect(zip(canvas, color).allSatisfy { abs(Int($0) - Int($1)) < 6 }, "at \(start) ms")
+            start += delay
+        }
+    }
+
+    @Test func endsBeforeThereAreTooManyFrames() throws {
+        let frames = (0..<9).map { index in
+            DrawnGIF.Frame(index % 3, delay: 5, at: (left: 0, top: 0, width: 8, height: 8))
+        }
+        let source = DrawnGIF.bytes(width: 8, height: 8, loop: nil, frames)
+        let made = try Self.animate(source, Self.recipe { $0.animated?.maxFrames = 4 })
+        #expect(try AnimationJudge(made.bytes).delays == [50, 50, 50, 50])
+        #expect(made.facts.animation == Facts.Animation(frameCount: 4, plays: 1, duration: 0.2))
+        #expect(made.facts.frameCount == 9)
+    }
+
+    @Test(
+        arguments: [
+            { $0.format = .jpeg }, { $0.quality = 0 }, { $0.effort = 7 }, { $0.animated?.maxFrames = 0 },
+            { $0.animated?.maxFramesPerSecond = 0 }, { $0.animated?.maxFramesPerSecond = .nan },
+            { $0.animated?.seconds = -1 },
+        ] as [@Sendable (inout Recipe) -> Void])
+    func refusesARecipeThatCanNotBe(_ change: @Sendable (inout Recipe) -> Void) throws {
+        let frames = [DrawnGIF.Frame(0, at: (left: 0, top: 0, width: 2, height: 2))]
+        let source = DrawnGIF.bytes(width: 2, height: 2, loop: nil, frames)
+        #expect {
+            try Self.animate(source, Self.recipe(.native, change))
+        } throws: { error in
+            (error as? Failure)?.reason == .badOption
+        }
+    }
+}
