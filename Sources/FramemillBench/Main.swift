@@ -7,9 +7,9 @@ internal import Foundation
 @main
 enum Main {
     static let usage = """
-        usage: framemill-bench gif [--rounds N] [--threads N] FILE...
+        usage: framemill-bench gif [--rounds N] [--threads N] [--list] FILE...
           every frame of each file as an RGBA canvas, from memory; prints file, frames, median and least milliseconds
-          of N rounds (default 7)
+          of N rounds (default 7); --list: all files as one, each on one thread
                framemill-bench first-frame [--others N] [--rounds N] FILE
           the first frame of an animation alone, and while N others (default 100) are being played
                framemill-bench mutants [--variants N] [--seed N] FILE...
