@@ -31,6 +31,16 @@ extension Imaging {
             facts.degraded = !isWhole
             facts.describe(assembly.first)
             made = try assembly.finish(end: end, plays: decoder.facts.plays)
+        case .container:
+            let cover = try picture(reader, recipe: recipe, limits: limits, stop: stop, &timer)
+            guard cover.facts.source == .video else { return nil }
+            facts = cover.facts
+            let span = VideoSpan(recipe: recipe, animated: animated, limits: limits, stop: stop)
+            // Without a second picture the cover's own is all there is.
+            guard let end = try span.run(reader, &facts, into: &assembly) else { return nil }
+            facts.describe(assembly.first)
+            // It ends where it was cut: played once, it would stop there.
+            made = try assembly.finish(end: end, plays: 0)
         default: return nil
         }
         timer.lap("encode")

@@ -1,0 +1,114 @@
+// A span of a video as an animation. The cover's own search says where it begins; a second pass over the container then
+// decodes from the key frame before that on. So the first picture is decoded twice, of the dozens that follow.
+
+internal import FramemillEngine
+internal import FramemillMedia
+
+struct VideoSpan {
+    let recipe: Recipe
+    let animated: Recipe.Animated
+    let limits: Limits
+    let stop: Stop
+
+    /// Small pictures that wait to be encoded.
+    private static let windowBytes = 8 << 20
+    private static let windowFrames = 32
+    /// Timestamps are rounded to the stream's own unit: half a millisecond is none.
+    private static let slack = 0.0005
+
+    /// Gives the pictures from `facts.timeUsed` on to `assembly`; returns the milliseconds at which the last is over, or
+    /// `nil` where there are none.
+    func run(
+        _ reader: any ByteReader, _ facts: inout Facts, into assembly: inout AnimationAssembly
+    ) throws(Failure) -> Int? {
+        // As for a cover: what the header says first, and a longer look where that gives no picture.
+        for isThorough in [false, true] {
+            let container = try Container(reader, limits: limits, thorough: isThorough, stop: stop)
+            guard let index = container.video, isThorough || container.isClear(isLocal: reader.isLocal) else {
+                continue
+            }
+            if let end = try walk(container, index, &facts, into: &assembly) { return end }
+        }
+        return nil
+    }
+
+    private func walk(
+        _ container: borrowing Container, _ index: Int, _ facts: inout Facts,
+        into assembly: inout AnimationAssembly
+    ) throws(Failure) -> Int? {
+        var source = try PictureStream(
+            container.input, stream: index, alpha: container.hasAlphaSideChannel(index),
+            showDamaged: facts.degraded)
+        let clock = StreamClock(container.input, index)
+        let picture = try AVPicture()
+        let period = 1 / max(1, facts.frameRate ?? 25)
+        var thinner = FrameThinner(
+            maxFramesPerSecond: animated.maxFramesPerSecond ?? Recipe.Animated.videoFramesPerSecond)
+        var base: Double?
+        var (clean, last) = (0, 0.0)
+        var waiting: [TimedPicture] = []
+        var isThere = try reach(facts.timeUsed ?? 0, &source, clock, into: picture)
+        while isThere, !assembly.isFull {
+            // A stream without times runs at its rate.
+            let time = clock.time(of: picture) ?? Double(clean) * period
+            clean += 1
+            if time + Self.slack >= facts.timeUsed ?? 0 {
+                let begin = base ?? time
+                base = begin
+                if time - begin + Self.slack >= animated.seconds { break }
+                last = max(last, time - begin)
+                let start = Int((last * 1000).rounded())
+                if thinner.keeps(start), let bitmap = try shrink(picture, container, index, facts) {
+                    waiting.append(TimedPicture(start: start, bitmap: bitmap))
+                    if waiting.count >= Self.window(bitmap) {
+                        try assembly.add(waiting)
+                        waiting = []
+                    }
+                }
+            }
+            isThere = try source.next(into: picture)
+        }
+        try assembly.add(waiting)
+        facts.framesDecoded += source.picturesDecoded
+        guard base != nil else { return nil }
+        return Int((min(animated.seconds, last + period) * 1000).rounded())
+    }
+
+    /// The first clean picture that is not behind `start`. A seek can land too late (transport streams, damaged key
+    /// frames): then further back.
+    private func reach(
+        _ start: Double, _ source: inout PictureStream, _ clock: StreamClock,
+        into picture: borrowing AVPicture
+    ) throws(Failure) -> Bool {
+        guard start > 0 else { return try source.next(into: picture) }
+        for back in [0, 2, 10] where start > Double(back) {
+            guard source.seek(toTimestamp: clock.timestamp(start - Double(back))) else { break }
+            guard try source.next(into: picture) else { continue }
+            if (clock.time(of: picture) ?? 0) <= start + Self.slack { return true }
+        }
+        _ = source.seek(toTimestamp: clock.origin)
+        return try source.next(into: picture)
+    }
+
+    /// Upright and at the size of the whole; `nil` for a picture that would have another one, in a stream that changes
+    /// its shape.
+    private func shrink(
+        _ picture: borrowing AVPicture, _ container: borrowing Container, _ index: Int, _ facts: Facts
+    ) throws(Failure) -> Bitmap? {
+        var own = facts
+        let aspect = container.aspect(of: index, picture)
+        own.add(picture, aspect: aspect)
+        try VideoDecoder.ask(limits, width: own.storedWidth, height: own.storedHeight)
+        let plan = Plan(
+            storedWidth: own.storedWidth, storedHeight: own.storedHeight, aspect: aspect,
+            orientation: facts.orientation, recipe: recipe)
+        guard (plan.width, plan.height) == (facts.width, facts.height) else { return nil }
+        return try PictureConverter.shrink(
+            picture, plan: plan, orientation: facts.orientation, toPlanes: false
+        ).upright(orientation: facts.orientation).bitmap
+    }
+
+    private static func window(_ bitmap: Bitmap) -> Int {
+        max(1, min(windowFrames, windowBytes / bitmap.pixels.count))
+    }
+}
