@@ -82,9 +82,13 @@ public struct Imaging: Renderer {
         case .gif: return FrameDecoder(try GIFAnimation(reader, limits: limits, stop: stop))
         case .webp: return FrameDecoder(try WebPAnimation(reader, limits: limits, stop: stop))
         case .png: return FrameDecoder(try APNGAnimation(reader, limits: limits, stop: stop))
-        default:
+        case .jpeg, .avif: return try StillAnimation(format, reader, limits: limits, stop: stop)
+        case .container:
             throw Failure(
-                .notSupported, .probe, "frames are taken from GIF, WebP, APNG and PNG, not from this format")
+                .notSupported, .probe,
+                "frames are taken from GIF, WebP, APNG and stills; a video or song gives one picture: "
+                    + "cover(for:), framemill cover --at SECONDS")
+        default: throw Still.refusal(format)
         }
     }
 
