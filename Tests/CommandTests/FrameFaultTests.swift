@@ -20,7 +20,7 @@ import Testing
         gif.frames = [.init(width: 2, height: 2, index: 1), .init(width: 2, height: 2, index: 2)]
         try command.write(gif)
         let report = try command.frames("a.gif")
-        #expect((report.plays, report.loop_raw) == (plays, loop))
+        #expect((report.plays, report.rawLoop) == (plays, loop))
     }
 
     /// B65
@@ -33,7 +33,7 @@ import Testing
         }
         try command.write(gif)
         let report = try command.frames("a.gif")
-        #expect(report.frames.map(\.raw_ms) == [0, 10, 20, 100])
+        #expect(report.frames.map(\.rawDelay) == [0, 10, 20, 100])
         #expect(report.frames.map(\.ms) == [100, 100, 20, 100])
         #expect(report.ms == 320)
     }
@@ -51,14 +51,14 @@ import Testing
     @Test func aMissingTrailerIsNoFault() throws {
         try command.write(ten { $0.trailer = [] })
         let report = try command.frames("a.gif")
-        #expect((report.frame_count, report.partial) == (10, false))
+        #expect((report.frameCount, report.partial) == (10, false))
         #expect(report.frames.map(\.whole) == [Bool](repeating: true, count: 10))
     }
 
     @Test func whatFollowsTheTrailerIsNoFault() throws {
         try command.write(ten { $0.trailer += [UInt8](repeating: 0, count: 1024) })
         let report = try command.frames("a.gif")
-        #expect((report.frame_count, report.partial) == (10, false))
+        #expect((report.frameCount, report.partial) == (10, false))
     }
 
     /// The frame that is cut is there too, as far as it came, like in browsers; the seven before it are whole.
@@ -90,7 +90,7 @@ import Testing
                 gif.frames[5].data = GIFBuilder.blocks([0b111100, 0, 0])
             })
         let report = try command.frames("a.gif")
-        #expect(report.frame_count >= 5)
+        #expect(report.frameCount >= 5)
         #expect(report.frames.prefix(5).map(\.whole) == [true, true, true, true, true])
         #expect(report.frames.dropFirst(5).map(\.whole).contains(false))
         #expect(report.partial)
@@ -154,7 +154,7 @@ import Testing
         (gif.frames[1].left, gif.frames[1].top) = (26020, 28016)
         try command.write(gif)
         let report = try command.frames("a.gif")
-        #expect((report.width, report.height, report.frame_count) == (188, 103, 2))
+        #expect((report.width, report.height, report.frameCount) == (188, 103, 2))
         #expect(report.frames[0].sha256 == report.frames[1].sha256)
         #expect((report.frames[1].left, report.frames[1].top) == (26020, 28016))
     }
@@ -170,7 +170,7 @@ import Testing
             "/usr/bin/env", ["bash", "-c", "ulimit -v 4000000; \(Command.binary) frames a.gif --json"],
             in: command.folder.path)
         let report = try FramesTests.Report(result.output)
-        #expect((report.width, report.height, report.frame_count) == (240, 240, 2))
+        #expect((report.width, report.height, report.frameCount) == (240, 240, 2))
     }
 
     // MARK: - B36: hostile and tiny
@@ -183,9 +183,7 @@ import Testing
         gif.frames[0].data = GIFBuilder.blocks([0x44, 0x01])
         try command.write(gif)
         let (status, code) = try command.refusal()
-        #expect(status == 3)
-        // From 12 on the walk ends there, so that no frame is left.
-        #expect(code == (size == 0 ? "corrupt" : "no_frames"))
+        #expect((status, code) == (3, "corrupt"))
     }
 
     @Test(arguments: [1, 9, 10, 11])
@@ -193,11 +191,12 @@ import Testing
         var gif = GIFBuilder(width: 2, height: 2)
         gif.frames = [.init(width: 2, height: 2, index: 1)]
         gif.frames[0].codeSize = size
-        // With one bit a pixel the table is full before the second literal, and viewers differ in what follows.
         gif.frames[0].literalsPerClear = 1
         try command.write(gif)
         let result = try Tool.run(Command.binary, ["frames", "--raw", "a.gif"], in: command.folder.path)
-        #expect(result.status == 3 || result.output == red + red + red + red)
+        // With one bit a pixel the first literal fills the table, and what follows is each viewer's own.
+        let least = size == 1 ? red : red + red + red + red
+        #expect(result.status == 3 || result.output.starts(with: least) && result.output.count == 16)
     }
 
     @Test(arguments: [(1, 0), (0, 1)])
@@ -217,7 +216,7 @@ import Testing
         let result = try Tool.run(Command.binary, ["frames", "--json", "a.gif"], in: command.folder.path)
         if result.status == 0 {
             let report = try FramesTests.Report(result.output)
-            #expect((report.frame_count, report.partial) == (1, true))
+            #expect((report.frameCount, report.partial) == (1, true))
         } else {
             #expect(result.status == 3)
         }

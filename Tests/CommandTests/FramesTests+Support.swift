@@ -9,20 +9,26 @@ extension FramesTests {
         var height: Int
         var container: String
         var plays: Int
-        var loop_raw: Int?
+        var rawLoop: Int?
         var frames: [Frame]
-        var frame_count: Int
+        var frameCount: Int
         var animated: Bool
         var partial: Bool
         var ms: Int
         var code: String
+
+        private enum CodingKeys: String, CodingKey {
+            case width, height, container, plays, frames, animated, partial, ms, code
+            case rawLoop = "loop_raw"
+            case frameCount = "frame_count"
+        }
 
         init(_ json: [UInt8]) throws { self = try JSONDecoder().decode(Self.self, from: Data(json)) }
     }
 
     struct Frame: Decodable, Equatable {
         var index: Int
-        var raw_ms: Double
+        var rawDelay: Double
         var ms: Int
         var left: Int
         var top: Int
@@ -33,6 +39,11 @@ extension FramesTests {
         var whole: Bool
         var sha256: String
         var file: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case index, ms, left, top, width, height, disposal, blend, whole, sha256, file
+            case rawDelay = "raw_ms"
+        }
     }
 }
 
@@ -54,7 +65,7 @@ extension Command {
         let report = try frames(name)
         let bytes = try Tool.run(Self.binary, ["frames", "--raw", name], in: folder.path).output
         let length = report.width * report.height * 4
-        try #require(bytes.count == length * report.frame_count)
+        try #require(bytes.count == length * report.frameCount)
         return stride(from: 0, to: bytes.count, by: length).map { Array(bytes[$0..<$0 + length]) }
     }
 

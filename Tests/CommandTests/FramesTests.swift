@@ -14,7 +14,7 @@ import Testing
     @Test(.enabled(if: Corpus.isPresent, "\(Corpus.absence)"), arguments: FrameList.rows)
     func printsTheHashesOfItsReferences(_ row: FrameList.Row) throws {
         let report = try command.frames(Corpus.file(row.path))
-        #expect(report.frame_count == row.hashes.count)
+        #expect(report.frameCount == row.hashes.count)
         for frame in report.frames {
             guard let hash = row.hashes[frame.index], !hash.isEmpty else { continue }
             #expect(frame.sha256 == hash, "frame \(frame.index)")
@@ -33,11 +33,11 @@ import Testing
                 "partial", "ms", "code",
             ])
         let report = try Report(result.output)
-        #expect((report.width, report.height, report.frame_count, report.container) == (4, 2, 2, "gif"))
-        #expect((report.plays, report.loop_raw, report.animated, report.partial) == (1, nil, true, false))
+        #expect((report.width, report.height, report.frameCount, report.container) == (4, 2, 2, "gif"))
+        #expect((report.plays, report.rawLoop, report.animated, report.partial) == (1, nil, true, false))
         #expect((report.ms, report.code) == (300, "ok"))
         let second = report.frames[1]
-        #expect((second.raw_ms, second.ms) == (200, 200))
+        #expect((second.rawDelay, second.ms) == (200, 200))
         #expect((second.left, second.top, second.width, second.height) == (2, 1, 1, 1))
         #expect((second.disposal, second.blend, second.whole) == ("background", "over", true))
     }
@@ -57,7 +57,7 @@ import Testing
         let all = try command.frames("a.gif")
         let one = try command.frames("a.gif", "--only", "1")
         #expect(one.frames == [all.frames[1]])
-        #expect((one.frame_count, one.ms) == (2, 300))
+        #expect((one.frameCount, one.ms) == (2, 300))
         let none = try command.run("frames", "a.gif", "--only", "2", "--json")
         #expect(none.status == 2)
         #expect(none.text.contains("the animation has 2"))

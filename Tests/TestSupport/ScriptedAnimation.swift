@@ -104,7 +104,7 @@ public final class ScriptedRenderer: Renderer {
     }
 
     public func render(
-        _ reader: any ByteReader, recipe: Recipe, limits: Limits, stop: Stop
+        _ reader: any ByteReader, recipe: Recipe, limits: Limits, crew: Crew, stop: Stop
     ) throws(Failure) -> Artifact {
         throw Failure(.notSupported, .decode, "only animations")
     }
