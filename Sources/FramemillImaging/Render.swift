@@ -82,13 +82,9 @@ public struct Imaging: Renderer {
         case .gif: return FrameDecoder(try GIFAnimation(reader, limits: limits, stop: stop))
         case .webp: return FrameDecoder(try WebPAnimation(reader, limits: limits, stop: stop))
         case .png: return FrameDecoder(try APNGAnimation(reader, limits: limits, stop: stop))
-        case .jpeg, .avif: return try StillAnimation(format, reader, limits: limits, stop: stop)
-        case .container:
+        default:
             throw Failure(
-                .notSupported, .probe,
-                "frames are taken from GIF, WebP, APNG and stills; a video or song gives one picture: "
-                    + "cover(for:), framemill cover --at SECONDS")
-        default: throw Still.refusal(format)
+                .notSupported, .probe, "frames are taken from GIF, WebP, APNG and PNG, not from this format")
         }
     }
 

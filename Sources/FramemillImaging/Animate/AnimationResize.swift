@@ -11,7 +11,7 @@ struct AnimationResize {
     let stop: Stop
 
     /// Canvases that wait to be resized.
-    private static let windowBytes = 16 << 20
+    static let windowBytes = 16 << 20
 
     /// Gives every frame that is kept to `assembly`; returns the milliseconds at which the last is over, and whether
     /// every frame was whole.

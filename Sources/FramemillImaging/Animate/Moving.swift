@@ -21,16 +21,22 @@ extension Imaging {
         case .gif, .webp, .png:
             let decoder = try animation(reader, limits: limits, stop: stop)
             guard decoder.facts.animated else { return nil }
-            facts = try Still.facts(format, reader, limits: limits, stop: stop).facts
-            let plan = Self.place(
-                &facts, 1, recipe, decoded: (facts.storedWidth, facts.storedHeight))
+            facts = Facts(of: decoder.facts)
+            let plan = Self.place(&facts, 1, recipe, decoded: (facts.storedWidth, facts.storedHeight))
             timer.lap("probe")
-            let resize = AnimationResize(animated: animated, plan: plan, crew: crew, stop: stop)
-            let (end, isWhole) = try resize.run(decoder, into: &assembly)
-            facts.add(decoder.facts)
-            facts.degraded = !isWhole
-            facts.describe(assembly.first)
-            made = try assembly.finish(end: end, plays: decoder.facts.plays)
+            let pass = PassThrough(recipe: recipe, animated: animated, limits: limits, stop: stop)
+            if pass.isWanted(decoder.facts, plan),
+                let passed = try pass.file(reader, decoder, crew: crew)
+            {
+                facts.describe(passed.first)
+                made = (passed.bytes, Facts.Animation(passing: decoder.facts))
+            } else {
+                let resize = AnimationResize(animated: animated, plan: plan, crew: crew, stop: stop)
+                let (end, isWhole) = try resize.run(decoder, into: &assembly)
+                facts.degraded = !isWhole
+                facts.describe(assembly.first)
+                made = try assembly.finish(end: end, plays: decoder.facts.plays)
+            }
         case .container:
             let cover = try picture(reader, recipe: recipe, limits: limits, stop: stop, &timer)
             guard cover.facts.source == .video else { return nil }
@@ -76,18 +82,33 @@ extension WebPEncoding.Manner {
 }
 
 extension Facts {
-    /// What the index of a source says.
-    fileprivate mutating func add(_ source: AnimationFacts) {
+    /// What the index of an animation says.
+    fileprivate init(of source: AnimationFacts) {
+        self.init()
+        container = source.container
+        codec = source.container
+        pixelFormat = source.container == "gif" ? "pal8" : source.container == "webp" ? "argb" : nil
+        (storedWidth, storedHeight) = (source.width, source.height)
         animated = source.animated
         frameCount = source.frameCount
         duration = Double(source.milliseconds) / 1000
     }
 
     /// What is said of the finished picture, or of the first one of many.
-    mutating func describe(_ bitmap: Bitmap?) {
+    fileprivate mutating func describe(_ bitmap: Bitmap?) {
         guard let bitmap else { return }
         (width, height) = (bitmap.width, bitmap.height)
-        thumbHash = Base64.text(ThumbHash.hash(bitmap))
-        dominantColor = DominantColor.hex(bitmap)
+        alpha = bitmap.hasAlpha
+        let sketch = bitmap.shrunken(toLongestSide: 100)
+        thumbHash = Base64.text(ThumbHash.hash(sketch))
+        dominantColor = DominantColor.hex(sketch)
+    }
+}
+
+extension Facts.Animation {
+    fileprivate init(passing source: AnimationFacts) {
+        self.init(
+            frameCount: source.frameCount, plays: source.plays, duration: Double(source.milliseconds) / 1000)
+        passedThrough = true
     }
 }

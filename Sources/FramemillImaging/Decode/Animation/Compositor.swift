@@ -19,7 +19,6 @@ struct Compositor {
         -> [Bitmap]
     {
         var steps: [Step] = []
-        steps.reserveCapacity(patches.count)
         var below = Canvas(index: nil, isOpaque: place.isBaseOpaque, clear: place.clear)
         for (index, patch) in patches.enumerated() {
             let frame = facts[place.next + index]
@@ -193,21 +192,16 @@ struct Compositor {
     /// addresses, for pointers don't cross threads.
     private static func arrays(_ count: Int, byteCount: Int, _ fill: ([UInt]) -> Void) -> [[UInt8]] {
         var made: [[UInt8]] = []
-        made.reserveCapacity(count)
-        var addresses: [UInt] = []
-        addresses.reserveCapacity(count)
         // An uninitialised array can be written only while its initialiser runs, so they nest.
-        func open() {
+        func open(_ addresses: [UInt]) {
             guard addresses.count < count else { return fill(addresses) }
             made.append(
                 unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { room, written in
-                    addresses.append(UInt(bitPattern: room.baseAddress))
-                    open()
+                    open(addresses + [UInt(bitPattern: room.baseAddress)])
                     written = byteCount
                 })
         }
-        open()
-        made.reverse()
-        return made
+        open([])
+        return made.reversed()
     }
 }

@@ -1,9 +1,8 @@
 internal import FramemillEngine
 internal import FramemillMedia
 
-/// One frame's own pixels, not yet on the canvas. A class, because a patch passes through several hands, and a struct of
-/// arrays would count each of them anew at every one.
-final class Patch: Sendable {
+/// One frame's own pixels, not yet on the canvas.
+struct Patch: Sendable {
     enum Pixels: Sendable {
         /// One byte a pixel, an index into `colors`: 256 words of R, G, B, A from the low byte up, of which a
         /// transparent one is 0. The first pixel is at `start`.
@@ -12,29 +11,17 @@ final class Patch: Sendable {
         case rgba([UInt8])
     }
 
-    let pixels: Pixels
+    var pixels: Pixels
     /// Pixels from the front that are there; the rest stays what is below.
-    let pixelCount: Int
+    var pixelCount: Int
     /// The rows come in GIF's four passes (GIF89a, appendix E).
-    let isInterlaced: Bool
+    var isInterlaced = false
     /// No pixel is less than opaque.
-    let isOpaque: Bool
+    var isOpaque: Bool
     /// Nothing of the frame is missing or broken.
-    let isWhole: Bool
+    var isWhole: Bool
     /// So broken that viewers show nothing behind it.
-    let isLast: Bool
-
-    init(
-        pixels: Pixels, pixelCount: Int, isInterlaced: Bool = false, isOpaque: Bool, isWhole: Bool,
-        isLast: Bool = false
-    ) {
-        self.pixels = pixels
-        self.pixelCount = pixelCount
-        self.isInterlaced = isInterlaced
-        self.isOpaque = isOpaque
-        self.isWhole = isWhole
-        self.isLast = isLast
-    }
+    var isLast = false
 }
 
 /// One opened file: its index, and the pixels of any frame.

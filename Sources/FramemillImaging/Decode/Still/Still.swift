@@ -75,7 +75,7 @@ enum Still {
         guard try source.fill(to: 1) else { throw Failure(.empty, .probe, "the source has no bytes") }
     }
 
-    static func refusal(_ format: Format) -> Failure {
+    private static func refusal(_ format: Format) -> Failure {
         switch format {
         case .heic:
             Failure(
