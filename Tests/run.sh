@@ -47,6 +47,7 @@ made media/clip.mp4 h264 640x360 0:02 -> jpeg 320x180
 made media/picture.png png 400x300 still -> jpeg 320x240
 made media/rotated.mov h264 360x640 0:01 -> jpeg 180x320
 one h264 640x360 0:02 -> webp 160x160
+played media/animation.gif 15 frames, 1500 ms, 240 wide
 LINES
 }
 

@@ -2,7 +2,7 @@ import Framemill
 import FramemillImaging
 import Glibc
 
-/// Covers by the library: one that is waited for, then many in the order they are ready.
+/// Covers by the library: one that is waited for, then many in the order they are ready. And GIFs, frame by frame.
 ///
 ///     library-call clip.mp4 photo.jpg …
 @main
@@ -37,7 +37,18 @@ struct LibraryCall {
             case .failure(let failure): print("failed", paths[index], failure.reason.code)
             }
         }
+        for path in paths where path.hasSuffix(".gif") { try await play(path, framemill) }
         await framemill.close()
+    }
+
+    static func play(_ path: String, _ framemill: Framemill) async throws(Failure) {
+        let animation = try await framemill.animation(at: path)
+        var milliseconds = 0
+        // A player would show `frame.bitmap` for so long; leaving the loop ends the decoding.
+        for try await frame in animation.frames { milliseconds += frame.delay }
+        let poster = try await animation.frame(at: 0).bitmap
+        print(
+            "played", path, "\(animation.facts.frameCount) frames, \(milliseconds) ms,", poster.width, "wide")
     }
 
     static func describe(_ cover: Artifact) -> String {
