@@ -11,7 +11,7 @@ internal import Synchronization
 /// lane's own threads: they block.
 public final class Permits: Sendable {
     private struct State {
-        /// None while somebody waits.
+        /// None while somebody waits; below zero while some are owed.
         var free: Int
         var waiting = Turns<DispatchSemaphore>()
     }
@@ -33,6 +33,15 @@ public final class Permits: Sendable {
         priority: Priority = .interactive, _ body: () throws(Problem) -> Value
     ) throws(Problem) -> Value {
         take(priority)
+        defer { give() }
+        return try body()
+    }
+
+    /// Runs `body` at once. Where no permit is free it is owed one, and whoever gives one back next, or asks whether to
+    /// give way, pays it: for short work that somebody waits for, which else would wait for the parts that others have
+    /// in hand. No more than `count` are owed; who comes then waits like others.
+    public func holdingAtOnce<Value, Problem>(_ body: () throws(Problem) -> Value) throws(Problem) -> Value {
+        take(.interactive, orOwe: true)
         defer { give() }
         return try body()
     }
@@ -68,21 +77,25 @@ public final class Permits: Sendable {
     public func giveWay(_ priority: Priority, orEqual: Bool = false) {
         guard isWanted(before: priority, orEqual: orEqual) else { return }
         let turn = DispatchSemaphore(value: 0)
-        let next = state.withLock { state -> DispatchSemaphore? in
-            guard let next = state.waiting.take() else { return nil }
+        let (mustWait, next) = state.withLock { state -> (Bool, DispatchSemaphore?) in
+            // What is owed is paid first, and nobody else gets it.
+            let pays = state.free < 0
+            let next = pays ? nil : state.waiting.take()
+            guard pays || next != nil else { return (false, nil) }
+            if pays { state.free += 1 }
             state.waiting.append(turn, priority)
             note(state)
-            return next
+            return (true, next)
         }
-        guard let next else { return }
-        next.signal()
-        turn.wait()
+        next?.signal()
+        if mustWait { turn.wait() }
     }
 
-    private func take(_ priority: Priority) {
+    private func take(_ priority: Priority, orOwe: Bool = false) {
         let turn = state.withLock { state -> DispatchSemaphore? in
-            if state.free > 0 {
+            if state.free > (orOwe ? -count : 0) {
                 state.free -= 1
+                note(state)
                 return nil
             }
             let turn = DispatchSemaphore(value: 0)
@@ -95,8 +108,9 @@ public final class Permits: Sendable {
 
     private func give() {
         let next = state.withLock { state -> DispatchSemaphore? in
-            guard let next = state.waiting.take() else {
+            guard state.free >= 0, let next = state.waiting.take() else {
                 state.free += 1
+                note(state)
                 return nil
             }
             note(state)
@@ -107,6 +121,7 @@ public final class Permits: Sendable {
 
     /// Under the lock, so that the last to write saw the last state.
     private func note(_ state: borrowing State) {
-        urgent.store(state.waiting.mostUrgent?.rawValue ?? Int.max, ordering: .relaxed)
+        let waiting = state.waiting.mostUrgent?.rawValue ?? Int.max
+        urgent.store(state.free < 0 ? Priority.interactive.rawValue : waiting, ordering: .relaxed)
     }
 }

@@ -45,6 +45,44 @@ import Testing
         #expect((1...2).contains(load.most))
     }
 
+    /// One permit, held by work that nobody waits for: the frame that somebody waits for runs beside it, and the other
+    /// stands back at its next part until that has ended.
+    @Test func whoMustNotWaitIsPaidByWhoCan() async throws {
+        let (permits, lane) = (Permits(count: 1), Lane<Void>("test", width: 3) { () })
+        let (part, frame, order) = (Valve(), Valve(), Record<String>())
+        let stop = Stop(after: .seconds(600))
+        let slow = Task {
+            try await lane.run(stop: stop) { _, _ in
+                permits.holding(priority: .backfill) {
+                    part.block()
+                    permits.giveWay(.backfill)
+                    order.note("the rest")
+                }
+            }
+        }
+        await part.arrivals(1)
+        let quick = Task {
+            try await lane.run(stop: stop) { _, _ in
+                permits.holdingAtOnce {
+                    frame.block()
+                    order.note("frame")
+                }
+            }
+        }
+        // It has begun although the permit is held.
+        await frame.arrivals(1)
+        #expect(permits.isWanted(before: .backfill))
+        part.open()
+        while permits.waiting == 0 { await Task.yield() }
+        frame.open()
+        try await quick.value
+        try await slow.value
+        #expect(order.all == ["frame", "the rest"])
+        #expect(!permits.isWanted(before: .backfill))
+        // All is paid: one is free, and no more than one.
+        permits.holding { #expect(permits.waiting == 0) }
+    }
+
     @Test func givesThePermitBackWhenTheBodyThrows() {
         let permits = Permits(count: 1)
         let failure = Failure(.corrupt, .decode, "broken")

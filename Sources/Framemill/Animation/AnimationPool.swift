@@ -24,7 +24,8 @@ struct AnimationPool: Sendable {
         // A frame alone may take many that come before it, so it stands back for its equals too.
         let crew = Crew(
             play, permits: permits, priority: isFirst ? priority : later, isPatient: !isFirst)
-        return try await run(on: decode, isFirst ? priority : later, crew, body)
+        return try await run(
+            on: decode, isFirst ? priority : later, crew, atOnce: isFirst && priority == .interactive, body)
     }
 
     /// Decodes one window of what follows.
@@ -35,14 +36,17 @@ struct AnimationPool: Sendable {
     }
 
     private func run<Value: Sendable>(
-        on lane: Lane<Void>, _ priority: Priority, _ crew: Crew,
+        on lane: Lane<Void>, _ priority: Priority, _ crew: Crew, atOnce: Bool = false,
         _ body: @escaping @Sendable (Crew, Stop) throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         try await lane.run(priority: priority, stop: Stop()) {
             [permits, deadline] _, stop throws(Failure) in
-            try permits.holding(priority: priority) { () throws(Failure) in
+            let work = { () throws(Failure) in
                 try stop.limiting(to: deadline) { stop throws(Failure) in try body(crew, stop) }
             }
+            // One frame is short, and what others have in hand may take as long as it: that wait would double it.
+            return atOnce
+                ? try permits.holdingAtOnce(work) : try permits.holding(priority: priority, work)
         }
     }
 }
