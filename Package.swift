@@ -62,7 +62,8 @@ let package = Package(
         tests("FramemillMediaTests", ["FramemillMedia"]),
         tests("FramemillEngineTests", ["FramemillEngine", "FramemillMedia"]),
         tests(
-            "FramemillImagingTests", ["FramemillImaging", "Framemill", "FramemillMedia", "FramemillEngine"]),
+            "FramemillImagingTests",
+            ["FramemillImaging", "Framemill", "FramemillMedia", "FramemillEngine", "CImage"]),
         tests("FramemillTests", ["Framemill", "FramemillImaging", "FramemillMedia", "FramemillEngine"]),
         tests("CommandTests", ["FramemillMedia"]),
     ],

@@ -147,18 +147,37 @@ struct Compositor {
             }
         case .rgba(let pixels):
             precondition(step.patch.pixelCount * 4 <= pixels.count)
-            let replaces = frame.blend == .source || step.patch.isOpaque
+            let replaces = frame.blend == .source || step.patch.isOpaque || step.patch.isAlone
             unsafe pixels.withUnsafeBytes { pixels in
                 guard let pixels = pixels.baseAddress else { return }
                 unsafe eachRow(step, top..<bottom, across, canvas) { from, count, target in
                     if replaces {
                         unsafe target.copyMemory(from: pixels + from * 4, byteCount: count * 4)
                     } else {
-                        unsafe PixelRows.blend(pixels + from * 4, count: count, to: target, arithmetic)
+                        // libwebp copies to where it has just cleared, and only there.
+                        let copied =
+                            arithmetic == .webp
+                            ? unsafe cleared(step.clear, pixel: (target - canvas) / 4, count) : 0..<0
+                        for part in [0..<copied.lowerBound, copied.upperBound..<count] {
+                            let (first, to) = unsafe (
+                                pixels + (from + part.lowerBound) * 4, target + part.lowerBound * 4
+                            )
+                            unsafe PixelRows.blend(first, count: part.count, to: to, arithmetic)
+                        }
+                        unsafe (target + copied.lowerBound * 4).copyMemory(
+                            from: pixels + (from + copied.lowerBound) * 4, byteCount: copied.count * 4)
                     }
                 }
             }
         }
+    }
+
+    /// Which of `count` pixels of one row, from `pixel` of the canvas on, lie in a rectangle.
+    private func cleared(_ clear: AnimationPlace.Rectangle?, pixel: Int, _ count: Int) -> Range<Int> {
+        let (x, y) = (pixel % width, pixel / width)
+        guard let clear, clear.top <= y, y < clear.bottom else { return 0..<0 }
+        let first = min(max(clear.left - x, 0), count)
+        return first..<max(first, min(clear.right - x, count))
     }
 
     /// For each row of a patch that is shown in `rows`: its first pixel in the patch, how many there are and can be

@@ -18,6 +18,8 @@ struct Patch: Sendable {
     var isInterlaced = false
     /// No pixel is less than opaque.
     var isOpaque: Bool
+    /// All that is below is known to be transparent: its pixels are copied.
+    var isAlone = false
     /// Nothing of the frame is missing or broken.
     var isWhole: Bool
     /// So broken that viewers show nothing behind it.

@@ -65,7 +65,7 @@ struct WebPAnimation: FrameSource {
         }
         return Patch(
             pixels: .rgba(pixels), pixelCount: frame.width * frame.height, isOpaque: !record.hasAlpha,
-            isWhole: true)
+            isAlone: record.isKey, isWhole: true)
     }
 }
 
@@ -74,6 +74,8 @@ struct WebPRecord: Sendable {
     var start: Int
     var count: Int
     var hasAlpha: Bool
+    /// Nothing of what is below can be seen (libwebp's `IsKeyFrame`).
+    var isKey = true
 }
 
 extension WebPContainer {
@@ -98,11 +100,17 @@ extension WebPContainer {
                 throw Failure(
                     .tooLarge, .probe, "the WebP has more than \(limits.frames) frames (Limits.frames)")
             }
-            facts.frames.append(unsafe Self.facts(frame))
-            unsafe records.append(
-                WebPRecord(
-                    start: UnsafeRawPointer(start) - bytes.baseAddress!, count: frame.fragment.size,
-                    hasAlpha: frame.has_alpha != 0))
+            var record = unsafe WebPRecord(
+                start: UnsafeRawPointer(start) - bytes.baseAddress!, count: frame.fragment.size,
+                hasAlpha: frame.has_alpha != 0)
+            let described = unsafe Self.facts(frame)
+            if let before = facts.frames.last, let key = records.last?.isKey {
+                let isCleared = before.disposal == .background && (covers(before) || key)
+                record.isKey =
+                    isCleared || covers(described) && (!record.hasAlpha || described.blend == .source)
+            }
+            records.append(record)
+            facts.frames.append(described)
             isMore = unsafe WebPDemuxNextFrame(&frame) != 0
         }
         guard !records.isEmpty else {
@@ -110,6 +118,8 @@ extension WebPContainer {
         }
         return (facts, records)
     }
+
+    private func covers(_ frame: FrameFacts) -> Bool { frame.width == width && frame.height == height }
 
     private static func facts(_ frame: WebPIterator) -> FrameFacts {
         // A copy of plain fields.
