@@ -36,6 +36,8 @@ public struct Facts: Sendable, Codable, Equatable {
     public var hdr: String?
     public var alpha: Bool = false
     public var animated: Bool = false
+    /// Of an animation: which of its pictures this is.
+    public var pictureUsed: AnimationPicture?
     public var audio: Bool = false
     public var colorMatrix: String?
     public var colorRange: String?
@@ -76,6 +78,13 @@ public struct Facts: Sendable, Codable, Equatable {
     }
 
     public enum Source: String, Sendable, Codable { case video, attached, image }
+
+    public enum AnimationPicture: String, Sendable, Codable {
+        /// The first frame.
+        case firstFrame = "first_frame"
+        /// An APNG's picture for viewers without animation, where the animation does not show it.
+        case defaultImage = "default_image"
+    }
 
     public init() {}
 

@@ -11,7 +11,9 @@ internal import FramemillMedia
 enum PNGDecoding {
     static func facts(_ source: SourceBytes) throws(Failure) -> StillHeader {
         let chunks = try PNGChunks(source, headerOnly: true)
-        return (chunks.facts, chunks.orientation)
+        var facts = chunks.facts
+        count(into: &facts, source)
+        return (facts, chunks.orientation)
     }
 
     static func decode(_ source: SourceBytes) throws(Failure) -> StillPicture {
@@ -24,7 +26,23 @@ enum PNGDecoding {
         // Rows that never came are transparent, whatever the file's own format.
         let bitmap = Bitmap(
             width: chunks.width, height: chunks.height, pixels: pixels, hasAlpha: facts.alpha || !isWhole)
+        count(into: &facts, source)
         return StillPicture(bitmap: bitmap, orientation: chunks.orientation, facts: facts)
+    }
+
+    /// The frames that are really there, and their time. A far source is not read on for that: its frames are then as
+    /// many as it announces.
+    private static func count(into facts: inout Facts, _ source: SourceBytes) {
+        guard facts.container == "apng", source.isLocal else { return }
+        // An animation that can't be indexed costs the cover nothing, not even the count that was announced.
+        guard let index = try? APNGIndex(source.reader, limits: source.limits, stop: source.stop) else {
+            return
+        }
+        facts.frameCount = index.facts.frameCount
+        facts.animated = index.facts.animated
+        let milliseconds = index.facts.frames.reduce(0) { $0 + $1.rawDelay }
+        if facts.animated, milliseconds > 0 { facts.duration = milliseconds / 1000 }
+        facts.pictureUsed = !facts.animated ? nil : index.records[0].isDefault ? .firstFrame : .defaultImage
     }
 }
 
@@ -39,6 +57,8 @@ private struct PNGChunks {
     private var colorType = 0
     private var isTransparent = false
     private var frames: Int?
+    /// A frame control that fits stands in front of the picture: the picture is the first frame.
+    private var isFrame = false
     private var hasData = false
 
     private static let kept = PNGStream.colorChunks.union(["IHDR", "IDAT"])
@@ -89,18 +109,23 @@ private struct PNGChunks {
         switch type {
         case "IHDR":
             guard body.count >= 13 else { throw Failure(.corrupt, .probe, "the PNG's header is too short") }
-            func big32(_ offset: Int) -> Int { body[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
-            (width, height) = (big32(0), big32(4))
+            (width, height) = (Self.big32(body, 0), Self.big32(body, 4))
             (depth, colorType) = (Int(body[8]), Int(body[9]))
             try Still.admit(width: width, height: height, limits: limits)
         case "tRNS": isTransparent = true
         // Only in front of the picture does it announce an animation.
         case "acTL" where !hasData && body.count >= 8:
-            let count = body[0..<4].reduce(0) { $0 << 8 | Int($1) }
+            let count = Self.big32(body, 0)
             // PNG's numbers end at 2^31 - 1.
             if (1...0x7FFF_FFFF).contains(count) { frames = count }
+        case "fcTL" where !hasData && body.count == 26:
+            isFrame = Self.big32(body, 4) == width && Self.big32(body, 8) == height
         default: break
         }
+    }
+
+    private static func big32(_ body: [UInt8], _ offset: Int) -> Int {
+        PNGWalker.big32(body[...], offset)
     }
 
     var facts: Facts {
@@ -122,6 +147,7 @@ private struct PNGChunks {
         facts.alpha = colorType == 4 || colorType == 6 || isTransparent
         facts.frameCount = frames ?? 1
         facts.animated = (frames ?? 1) > 1
+        if facts.animated { facts.pictureUsed = isFrame ? .firstFrame : .defaultImage }
         return facts
     }
 }

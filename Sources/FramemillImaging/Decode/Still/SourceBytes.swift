@@ -8,7 +8,7 @@ internal import FramemillMedia
 final class SourceBytes {
     let limits: Limits
     let stop: Stop
-    private let reader: any ByteReader
+    let reader: any ByteReader
     private(set) var bytes: [UInt8] = []
     /// The source has no bytes behind the ones that are here.
     private(set) var ended = false

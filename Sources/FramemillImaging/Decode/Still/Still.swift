@@ -28,14 +28,17 @@ enum Still {
     ) throws(Failure) -> StillPicture {
         let source = SourceBytes(reader, limits: limits, stop: stop)
         try refuseEmpty(source)
-        switch format {
-        case .jpeg: return try JPEGDecoding.decode(source, targetBox: targetBox)
-        case .png: return try PNGDecoding.decode(source)
-        case .gif: return try GIFCover.decode(reader, limits: limits, stop: stop)
-        case .webp: return try WebPDecoding.decode(source, targetBox: targetBox)
-        case .avif: return try AVIFDecoding.decode(source)
-        case .heic, .container, .text, .empty: throw refusal(format)
-        }
+        var picture =
+            switch format {
+            case .jpeg: try JPEGDecoding.decode(source, targetBox: targetBox)
+            case .png: try PNGDecoding.decode(source)
+            case .gif: try GIFCover.decode(reader, limits: limits, stop: stop)
+            case .webp: try WebPDecoding.decode(source, targetBox: targetBox)
+            case .avif: try AVIFDecoding.decode(source)
+            case .heic, .container, .text, .empty: throw refusal(format)
+            }
+        sayPictureUsed(&picture.facts)
+        return picture
     }
 
     /// What the picture's header says; reads no further than that where the format allows.
@@ -44,14 +47,22 @@ enum Still {
     ) throws(Failure) -> StillHeader {
         let source = SourceBytes(reader, limits: limits, stop: stop)
         try refuseEmpty(source)
-        switch format {
-        case .jpeg: return try JPEGDecoding.facts(source)
-        case .png: return try PNGDecoding.facts(source)
-        case .gif: return try GIFCover.facts(reader, limits: limits, stop: stop)
-        case .webp: return try WebPDecoding.facts(source)
-        case .avif: return try AVIFDecoding.facts(source)
-        case .heic, .container, .text, .empty: throw refusal(format)
-        }
+        var header =
+            switch format {
+            case .jpeg: try JPEGDecoding.facts(source)
+            case .png: try PNGDecoding.facts(source)
+            case .gif: try GIFCover.facts(reader, limits: limits, stop: stop)
+            case .webp: try WebPDecoding.facts(source)
+            case .avif: try AVIFDecoding.facts(source)
+            case .heic, .container, .text, .empty: throw refusal(format)
+            }
+        sayPictureUsed(&header.facts)
+        return header
+    }
+
+    /// An animation's cover is its first frame, where the format knows no other picture.
+    private static func sayPictureUsed(_ facts: inout Facts) {
+        if facts.animated, facts.pictureUsed == nil { facts.pictureUsed = .firstFrame }
     }
 
     /// Asks `Limits.pixelsPerFrame` about a size that a header names, before anything is allocated for it.
