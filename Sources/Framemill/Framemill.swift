@@ -88,6 +88,9 @@ public final class Framemill: Sendable {
     /// Counts since the start: `made`, `failed`, `hit_memory`, `hit_disk`, `requests`, `cache_write_failed`…
     public var meters: [String: Int] { pipeline.meters.all }
 
+    /// Threads that have work and wait for a permit to compute.
+    package var waitingForPermits: Int { pipeline.permits.waiting }
+
     /// Refuses what is new, lets what runs finish, and frees threads and connections.
     public func close() async { await pipeline.close() }
 }

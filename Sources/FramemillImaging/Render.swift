@@ -63,8 +63,10 @@ public struct Imaging: Renderer {
         var facts: Facts
         switch try Self.format(head) {
         case .container:
-            facts = try VideoDecoder(recipe: recipe, limits: limits, stop: stop).decode(reader, head, &timer)
-                .facts
+            facts = try VideoDecoder(recipe: recipe, limits: limits, stop: stop, isProbe: true).decode(
+                reader, head, &timer
+            )
+            .facts
         case let format:
             let (found, orientation) = try Still.facts(format, reader, limits: limits, stop: stop)
             facts = found
@@ -82,9 +84,13 @@ public struct Imaging: Renderer {
         case .gif: return FrameDecoder(try GIFAnimation(reader, limits: limits, stop: stop))
         case .webp: return FrameDecoder(try WebPAnimation(reader, limits: limits, stop: stop))
         case .png: return FrameDecoder(try APNGAnimation(reader, limits: limits, stop: stop))
-        default:
+        case .jpeg, .avif: return try StillAnimation(format, reader, limits: limits, stop: stop)
+        case .container:
             throw Failure(
-                .notSupported, .probe, "frames are taken from GIF, WebP, APNG and PNG, not from this format")
+                .notSupported, .probe,
+                "frames are taken from GIF, WebP, APNG and stills; a video or song gives one picture: "
+                    + "cover(for:), framemill cover --at SECONDS")
+        default: throw Still.refusal(format)
         }
     }
 
@@ -181,6 +187,8 @@ public struct Imaging: Renderer {
 struct Decoded {
     var small: SmallPicture
     var facts: Facts
+    /// Of a video: its header alone did not say enough.
+    var isThorough = false
 
     var bitmap: Bitmap { small.bitmap }
 }

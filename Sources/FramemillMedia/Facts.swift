@@ -25,6 +25,7 @@ public struct Facts: Sendable, Codable, Equatable {
     /// Degrees clockwise that the stored picture is turned (after the reflection, if it is mirrored).
     public var rotation: Int = 0
     public var mirrored: Bool = false
+    /// Of a transport stream read over the network only `probe` knows it: it costs a read of the tail.
     public var duration: Double?
     /// `m:ss`, `h:mm:ss` from one hour on.
     public var durationText: String?
@@ -53,6 +54,7 @@ public struct Facts: Sendable, Codable, Equatable {
     public var dominantColor: String?
     /// Of the result, where it moves; `animated`, `frameCount` and `duration` are the source's.
     public var animation: Animation?
+    /// Bytes of the source that were read; over the network, all that were received.
     public var bytesRead: Int64 = 0
     public var requests: Int = 0
     /// Decoded frames the search went through.

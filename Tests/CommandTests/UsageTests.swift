@@ -8,7 +8,7 @@ import TestSupport
         #expect(result.text.hasPrefix("framemill 0."))
     }
 
-    @Test(arguments: ["batch", "cover", "probe"])
+    @Test(arguments: ["batch", "cover", "frames", "probe"])
     func helpNamesTheOptionsOfEachCommand(verb: String) throws {
         let asked = try Command().run("help", verb)
         #expect(asked.status == 0)
@@ -18,7 +18,7 @@ import TestSupport
         #expect(try Command().run(verb, "--help").text == asked.text)
     }
 
-    @Test(arguments: ["batch", "cover", "probe"])
+    @Test(arguments: ["batch", "cover", "frames", "probe"])
     func everyCommandTellsTheVersion(verb: String) throws {
         let result = try Command().run(verb, "--version")
         #expect(result.status == 0)
@@ -46,7 +46,7 @@ import TestSupport
         let result = try Command().run("--help")
         #expect(result.status == 0)
         #expect(try Command().run("help", "--help").text == result.text)
-        for verb in ["batch", "cover", "probe"] { #expect(result.text.contains("\n  \(verb) ")) }
+        for verb in ["batch", "cover", "frames", "probe"] { #expect(result.text.contains("\n  \(verb) ")) }
     }
 
     @Test(arguments: [

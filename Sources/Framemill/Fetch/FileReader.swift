@@ -43,7 +43,8 @@ func systemWords(_ code: Int32 = errno) -> String {
 final class FileReader: ByteReader {
     private let file: OpenFile
     private let path: String
-    private let received = Atomic<Int64>(0)
+    /// What was read, each byte once: libav comes back to the same places, which the page cache answers.
+    private let seen = Mutex(RangeSet<Int64>())
     let byteCount: Int64?
     var isLocal: Bool { true }
 
@@ -81,10 +82,12 @@ final class FileReader: ByteReader {
         guard let count = unsafe file.read(at: offset, into: buffer) else {
             throw Failure(.notFound, .fetch, "can't read \(path)", cause: systemWords())
         }
-        received.add(Int64(count), ordering: .relaxed)
+        seen.withLock { $0.insert(contentsOf: offset..<offset + Int64(count)) }
         return count
     }
 
     func expect(_ range: Range<Int64>) {}
-    var cost: (bytes: Int64, requests: Int) { (received.load(ordering: .relaxed), 0) }
+    var cost: (bytes: Int64, requests: Int) {
+        (seen.withLock { $0.ranges.reduce(0) { $0 + Int64($1.count) } }, 0)
+    }
 }

@@ -12,7 +12,7 @@ final class Pipeline: Sendable {
     private let cache: TwoLevelCache
     private let inFlight = InFlight<CacheKey, Artifact>()
     private let gate: Gate
-    private let permits: Permits
+    let permits: Permits
     private let decode: Lane<Void>
     private let play: Lane<Void>
     private let isClosed = Atomic<Bool>(false)

@@ -43,7 +43,7 @@ extension Imaging {
             facts = cover.facts
             let span = VideoSpan(recipe: recipe, animated: animated, limits: limits, stop: stop)
             // Without a second picture the cover's own is all there is.
-            guard let end = try span.run(reader, &facts, into: &assembly) else { return nil }
+            guard let end = try span.run(reader, cover, &facts, into: &assembly) else { return nil }
             facts.describe(assembly.first)
             // It ends where it was cut: played once, it would stop there.
             made = try assembly.finish(end: end, plays: 0)

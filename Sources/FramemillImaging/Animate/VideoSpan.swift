@@ -16,20 +16,16 @@ struct VideoSpan {
     /// Timestamps are rounded to the stream's own unit: half a millisecond is none.
     private static let slack = 0.0005
 
-    /// Gives the pictures from `facts.timeUsed` on to `assembly`; returns the milliseconds at which the last is over, or
-    /// `nil` where there are none.
+    /// Gives the pictures from the cover's on to `assembly`, and adds to `facts` what that took. The container is looked at
+    /// as far as it was for the cover: where its clock starts depends on it.
+    /// - Returns: the milliseconds at which the last is over, or `nil` where there are none.
     func run(
-        _ reader: any ByteReader, _ facts: inout Facts, into assembly: inout AnimationAssembly
+        _ reader: any ByteReader, _ cover: Decoded, _ facts: inout Facts,
+        into assembly: inout AnimationAssembly
     ) throws(Failure) -> Int? {
-        // As for a cover: what the header says first, and a longer look where that gives no picture.
-        for isThorough in [false, true] {
-            let container = try Container(reader, limits: limits, thorough: isThorough, stop: stop)
-            guard let index = container.video, isThorough || container.isClear(isLocal: reader.isLocal) else {
-                continue
-            }
-            if let end = try walk(container, index, &facts, into: &assembly) { return end }
-        }
-        return nil
+        let container = try Container(reader, limits: limits, thorough: cover.isThorough, stop: stop)
+        guard let index = container.video else { return nil }
+        return try walk(container, index, &facts, into: &assembly)
     }
 
     private func walk(

@@ -19,6 +19,7 @@ struct Compositor {
         -> [Bitmap]
     {
         var steps: [Step] = []
+        steps.reserveCapacity(patches.count)
         var below = Canvas(index: nil, isOpaque: place.isBaseOpaque, clear: place.clear)
         for (index, patch) in patches.enumerated() {
             let frame = facts[place.next + index]
@@ -211,16 +212,21 @@ struct Compositor {
     /// addresses, for pointers don't cross threads.
     private static func arrays(_ count: Int, byteCount: Int, _ fill: ([UInt]) -> Void) -> [[UInt8]] {
         var made: [[UInt8]] = []
+        made.reserveCapacity(count)
+        var addresses: [UInt] = []
+        addresses.reserveCapacity(count)
         // An uninitialised array can be written only while its initialiser runs, so they nest.
-        func open(_ addresses: [UInt]) {
+        func open() {
             guard addresses.count < count else { return fill(addresses) }
             made.append(
                 unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { room, written in
-                    open(addresses + [UInt(bitPattern: room.baseAddress)])
+                    addresses.append(UInt(bitPattern: room.baseAddress))
+                    open()
                     written = byteCount
                 })
         }
-        open([])
-        return made.reversed()
+        open()
+        made.reverse()
+        return made
     }
 }

@@ -38,9 +38,11 @@ struct FrameDecoder: AnimationDecoder {
         let canvases = compositor.draw(patches, of: facts.frames, at: &place, crew: crew)
         if end != nil { place.next = facts.frames.count }
         for patch in patches { source.recycle(patch) }
-        return zip(window, zip(patches, canvases)).map { index, frame in
-            AnimationFrame(
-                index: index, delay: facts.frames[index].delay, bitmap: frame.1, isWhole: frame.0.isWhole)
+        return canvases.indices.map { offset in
+            let index = window.lowerBound + offset
+            return AnimationFrame(
+                index: index, delay: facts.frames[index].delay, bitmap: canvases[offset],
+                isWhole: patches[offset].isWhole)
         }
     }
 

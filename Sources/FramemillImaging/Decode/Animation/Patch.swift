@@ -1,8 +1,9 @@
 internal import FramemillEngine
 internal import FramemillMedia
 
-/// One frame's own pixels, not yet on the canvas.
-struct Patch: Sendable {
+/// One frame's own pixels, not yet on the canvas. A class, because a patch passes through several hands, and a struct of
+/// arrays would count each of them anew at every one.
+final class Patch: Sendable {
     enum Pixels: Sendable {
         /// One byte a pixel, an index into `colors`: 256 words of R, G, B, A from the low byte up, of which a
         /// transparent one is 0. The first pixel is at `start`.
@@ -11,19 +12,32 @@ struct Patch: Sendable {
         case rgba([UInt8])
     }
 
-    var pixels: Pixels
+    let pixels: Pixels
     /// Pixels from the front that are there; the rest stays what is below.
-    var pixelCount: Int
+    let pixelCount: Int
     /// The rows come in GIF's four passes (GIF89a, appendix E).
-    var isInterlaced = false
+    let isInterlaced: Bool
     /// No pixel is less than opaque.
-    var isOpaque: Bool
+    let isOpaque: Bool
     /// All that is below is known to be transparent: its pixels are copied.
-    var isAlone = false
+    let isAlone: Bool
     /// Nothing of the frame is missing or broken.
-    var isWhole: Bool
+    let isWhole: Bool
     /// So broken that viewers show nothing behind it.
-    var isLast = false
+    let isLast: Bool
+
+    init(
+        pixels: Pixels, pixelCount: Int, isInterlaced: Bool = false, isOpaque: Bool,
+        isAlone: Bool = false, isWhole: Bool, isLast: Bool = false
+    ) {
+        self.pixels = pixels
+        self.pixelCount = pixelCount
+        self.isInterlaced = isInterlaced
+        self.isOpaque = isOpaque
+        self.isAlone = isAlone
+        self.isWhole = isWhole
+        self.isLast = isLast
+    }
 }
 
 /// One opened file: its index, and the pixels of any frame.

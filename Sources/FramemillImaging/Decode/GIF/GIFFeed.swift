@@ -11,7 +11,6 @@ internal import FramemillMedia
     @safe private struct Cursor {
         var next: UnsafeMutablePointer<UInt8>
         var end: UnsafeMutablePointer<UInt8>
-        var lastByte: UInt8 = 0
     }
 
     private static let room = 64 << 10
@@ -25,6 +24,13 @@ internal import FramemillMedia
     /// The source has ended where somebody wanted more.
     private(set) var hasEnded = false
     var loop: Int?
+    /// While giflib reads a frame's description: the second single byte of it is the code size (the first holds the
+    /// flags; colours come by three, numbers by two), and giflib is shown 255 in its place.
+    var hidesCodeSize = false {
+        didSet { singles = 0 }
+    }
+    private var singles = 0
+    private var codeSize: Int?
 
     init(_ reader: any ByteReader, stop: Stop) {
         self.reader = reader
@@ -42,7 +48,12 @@ internal import FramemillMedia
 
     // `next` is never behind `end`, both within the buffer.
     var position: Int64 { unsafe bufferEnd - Int64(cursor.pointee.end - cursor.pointee.next) }
-    var lastByte: Int { unsafe Int(cursor.pointee.lastByte) }
+
+    /// The code size that the last description ended with; `nil` if the file ended before it.
+    func takeCodeSize() -> Int? {
+        defer { codeSize = nil }
+        return codeSize
+    }
 
     /// giflib's `InputFunc`.
     static let read: InputFunc = { file, target, count in
@@ -68,7 +79,13 @@ internal import FramemillMedia
             unsafe cursor.pointee.next += part
             done += part
         }
-        if done > 0 { unsafe cursor.pointee.lastByte = target[done - 1] }
+        if hidesCodeSize, count == 1, done == 1 {
+            singles += 1
+            if singles == 2 {
+                codeSize = unsafe Int(target[0])
+                unsafe target[0] = 255
+            }
+        }
         return done
     }
 

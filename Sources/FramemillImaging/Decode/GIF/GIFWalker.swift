@@ -70,12 +70,16 @@ internal import FramemillMedia
     }
 
     /// `nil` where the file ends inside the frame's description.
+    ///
+    /// By `DGifGetImageHeader`, not `DGifGetImageDesc`, which also keeps a description of every frame. Both set up
+    /// giflib's own inflater, whose table of 4096 entries takes longer to clear than a small frame to decode; but not
+    /// for a code size that they refuse, which is why the feed shows them one and keeps the true one for us.
     private func readFrame(_ control: GIFControl) throws(Failure) -> GIFRecord? {
-        let described = unsafe DGifGetImageDesc(file) == GIF_OK
+        feed.hidesCodeSize = true
+        _ = unsafe DGifGetImageHeader(file)
+        feed.hidesCodeSize = false
         if let failure = feed.failure { throw failure }
-        // The code size is the byte that giflib has read last. It refuses those above 8, having read all it needs; the
-        // blocks behind can be walked all the same.
-        if !described, feed.hasEnded { return nil }
+        guard let codeSize = feed.takeCodeSize() else { return nil }
         let image = unsafe file.pointee.Image
         var frame = GIFRecord(control)
         // A copy of a C struct; its colour table is alive until the next description.
@@ -83,24 +87,19 @@ internal import FramemillMedia
             left: Int(image.Left), top: Int(image.Top), width: Int(image.Width), height: Int(image.Height))
         unsafe frame.isInterlaced = image.Interlace
         frame.localColors = unsafe image.ColorMap.map { unsafe Int($0.pointee.ColorCount) } ?? 0
-        frame.codeSize = feed.lastByte
+        frame.codeSize = codeSize
         frame.dataStart = feed.position
         frame.isCut = !skipBlocks()
         if let failure = feed.failure { throw failure }
         frame.dataEnd = feed.position
-        // giflib keeps a description of every frame, with its colours: ours is the one list.
-        unsafe GifFreeSavedImages(file)
-        unsafe file.pointee.ImageCount = 0
         return frame
     }
 
     private func skipBlocks() -> Bool {
-        var size: Int32 = 0
         var block: UnsafeMutablePointer<GifByteType>?
-        guard unsafe DGifGetCode(file, &size, &block) == GIF_OK else { return false }
-        while unsafe block != nil {
+        repeat {
             guard unsafe DGifGetCodeNext(file, &block) == GIF_OK else { return false }
-        }
+        } while unsafe block != nil
         return true
     }
 

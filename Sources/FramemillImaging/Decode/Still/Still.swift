@@ -86,7 +86,7 @@ enum Still {
         guard try source.fill(to: 1) else { throw Failure(.empty, .probe, "the source has no bytes") }
     }
 
-    private static func refusal(_ format: Format) -> Failure {
+    static func refusal(_ format: Format) -> Failure {
         switch format {
         case .heic:
             Failure(

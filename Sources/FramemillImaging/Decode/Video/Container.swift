@@ -96,12 +96,14 @@ struct Container: ~Copyable {
     }
 
     /// Whether the header says enough to open a decoder and to report the clip.
-    func isClear(isLocal: Bool) -> Bool {
-        guard let video else { return attached != nil }
-        let parameters = unsafe input.pointer.pointee.streams[video]!.pointee.codecpar.pointee
-        guard unsafe parameters.codec_id != AV_CODEC_ID_NONE else { return false }
-        // A local read is cheap, and an unknown duration is worth one; far away it costs requests.
-        return !isLocal || duration(of: video) != nil
+    ///
+    /// - Parameter needsDuration: an unknown duration is worth a longer look. Near at hand that is cheap; far away, for
+    ///   transport streams, it costs a read of the tail.
+    func isClear(needsDuration: Bool) -> Bool {
+        guard let index = video ?? attached else { return false }
+        let parameters = unsafe input.pointer.pointee.streams[index]!.pointee.codecpar.pointee
+        guard unsafe video == nil || parameters.codec_id != AV_CODEC_ID_NONE else { return false }
+        return !needsDuration || duration(of: index) != nil
     }
 
     var name: String {
@@ -112,6 +114,16 @@ struct Container: ~Copyable {
     func duration(of index: Int) -> Double? {
         let whole = unsafe input.pointer.pointee.duration
         if whole != framemill_no_pts(), whole > 0 { return Double(whole) / Double(AV_TIME_BASE) }
+        guard index == attached else { return streamDuration(index) }
+        // An attached picture has none of its own, and lasts as long as what it is attached to.
+        var longest: Double?
+        for other in unsafe 0..<Int(input.pointer.pointee.nb_streams) {
+            if let duration = streamDuration(other) { longest = max(longest ?? 0, duration) }
+        }
+        return longest
+    }
+
+    private func streamDuration(_ index: Int) -> Double? {
         let stream = unsafe input.pointer.pointee.streams[index]!.pointee
         guard unsafe stream.duration != framemill_no_pts(), unsafe stream.duration > 0 else { return nil }
         return unsafe Double(stream.duration) * Double(stream.time_base.num)

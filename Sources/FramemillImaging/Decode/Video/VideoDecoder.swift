@@ -8,6 +8,8 @@ struct VideoDecoder {
     let recipe: Recipe
     let limits: Limits
     let stop: Stop
+    /// The facts are what is asked for, so that an unknown duration is worth its requests.
+    var isProbe = false
     /// Whether the picture goes into a JPEG.
     var toPlanes = false
 
@@ -52,7 +54,7 @@ struct VideoDecoder {
     ) throws(Failure) -> Decoded? {
         let thorough = look != .quick
         let container = try Container(reader, limits: limits, thorough: thorough, stop: stop)
-        guard thorough || container.isClear(isLocal: reader.isLocal) else { return nil }
+        guard thorough || container.isClear(needsDuration: reader.isLocal || isProbe) else { return nil }
         if let video = container.video {
             let facts = container.facts(of: video)
             try Self.ask(limits, width: facts.storedWidth, height: facts.storedHeight)
@@ -89,7 +91,8 @@ struct VideoDecoder {
         facts.dark = choice.isDark
         facts.degraded = look == .damaged
         facts.framesDecoded = choice.picturesDecoded
-        return Decoded(small: try convert(picture, aspect, &facts), facts: facts)
+        return Decoded(
+            small: try convert(picture, aspect, &facts), facts: facts, isThorough: look != .quick)
     }
 
     private func convert(
