@@ -37,6 +37,13 @@ import Testing
             #expect(reason.code == code)
             #expect(reason.fault == fault, "\(code)")
             #expect(reason.class == kind, "\(code)")
+            #expect(Failure.Reason(code: code) == reason)
+        }
+    }
+
+    @Test func knowsNoOtherCode() {
+        for code in ["", "http", "http_", "http_x", "Empty", "ok"] {
+            #expect(Failure.Reason(code: code) == nil)
         }
     }
 

@@ -100,4 +100,30 @@ import Testing
         #expect(meters.count("cache_write_failed") == 0)
         #expect(meters.count("cache_read_failed") == 0)
     }
+
+    @Test func keepsFailuresAndRecordsInBothLevels() async throws {
+        let folder = try TemporaryFolder()
+        let failure = Failure(.http(503), .fetch, "busy")
+        var gone = CacheRecord(key: key(1), url: "http://h/1", host: "h", storedAt: 5)
+        gone.refusal = .init(failure)
+        var kept = CacheRecord(key: key(2), url: "http://h/2", host: "h", storedAt: 6)
+        kept.freshUntil = 7
+        for memory in [1 << 20, 0] {
+            let cache = cache(folder.path, memory: memory)
+            await cache.store(.failure(failure), record: gone, for: key(1), stop: stop())
+            await cache.store(.success(picture(2)), record: kept, for: key(2), stop: stop())
+            var renewed = kept
+            (renewed.freshUntil, renewed.byteCount) = (99, 1000)
+            await cache.renew(renewed, stop: stop())
+            let first = try #require(await cache.entry(for: key(1), stop: stop()))
+            #expect(throws: failure) { try first.outcome.get() }
+            #expect(first.record == gone)
+            let second = try #require(await cache.entry(for: key(2), stop: stop()))
+            #expect(try second.outcome.get().bytes == picture(2).bytes)
+            #expect(second.record == renewed)
+            await cache.remove(key(1), stop: stop())
+            #expect(await cache.entry(for: key(1), stop: stop())?.record == nil)
+            cache.close()
+        }
+    }
 }

@@ -1,60 +1,119 @@
-// One file on disk: a header, the facts as JSON, and the picture.
+// One entry as bytes, in a row of the index or in a file of its own; numbers are little-endian.
 //
-//     0   4  "FMc1"      magic and version
-//     4  32  digest      SHA-256 over everything behind it
-//    36  32  key         so that a file under a wrong name is not served
-//    68   4  facts       length in bytes, big-endian like the next
-//    72   8  payload     length in bytes
-//    80      facts, payload
+//     0   4  "FMc2"     magic and version
+//     4   4  head       length in bytes of what stands between this header and the payload
+//     8   8  payload    length in bytes
+//    16   8  checksum of the payload
+//    24   8  checksum of the head, seeded with that of the 24 bytes before
+//    32      head: the key (so that an entry in another's place is not served), the record, a picture's facts
+//            payload: the picture; nothing for a failure
 //
-// A file that differs from this in any bit, or ends early or late, is no entry.
+// Two checksums, so that the head can lie in the index while the payload lies in a file. An entry that differs from this
+// in any bit, or ends early or late, is no entry.
 
-internal import FoundationEssentials
 internal import FramemillMedia
 
+/// What a key leads to: a picture or a remembered failure, and what is known of it.
+package struct CacheFound: Sendable {
+    package var outcome: Result<Artifact, Failure>
+    package var record: CacheRecord
+
+    package init(_ outcome: Result<Artifact, Failure>, _ record: CacheRecord) {
+        (self.outcome, self.record) = (outcome, record)
+    }
+}
+
 enum CacheEntry {
-    private static let magic = Array("FMc1".utf8)
-    static let headerByteCount = 80
-    private static let coveredFrom = 36
+    private static let magic: UInt32 = 0x3263_4D46
+    static let headerByteCount = 32
+    private static let keyByteCount = 32
 
-    /// - Throws: what the JSON encoder throws, for facts that hold a number JSON can't write.
-    static func encode(_ artifact: Artifact, for key: CacheKey) throws -> [UInt8] {
-        let facts = [UInt8](try JSONEncoder().encode(artifact.facts))
-        var file = magic + [UInt8](repeating: 0, count: 32) + key.bytes
-        file.reserveCapacity(headerByteCount + facts.count + artifact.bytes.count)
-        file += bigEndian(UInt64(facts.count)).suffix(4) + bigEndian(UInt64(artifact.bytes.count))
-        file += facts
-        file += artifact.bytes
-        file.replaceSubrange(
-            4..<coveredFrom, with: Digest.sha256(file.span.extracting(droppingFirst: coveredFrom)))
-        return file
+    /// Everything in front of the payload.
+    static func head(_ found: CacheFound, for key: CacheKey) -> [UInt8] {
+        var writer = FieldWriter(key.bytes)
+        var record = found.record
+        var payload: [UInt8] = []
+        if case .success(let artifact) = found.outcome { payload = artifact.bytes }
+        record.byteCount = payload.count
+        record.pass(&writer)
+        if case .success(let artifact) = found.outcome {
+            var facts = artifact.facts
+            facts.pass(&writer)
+        }
+        var header = FieldWriter()
+        var lengths = Int64(magic) | Int64(writer.bytes.count) << 32
+        header.pass(&lengths)
+        var payloadCount = payload.count
+        header.pass(&payloadCount)
+        var payloadSum = Int64(bitPattern: Checksum.of(payload))
+        header.pass(&payloadSum)
+        var headSum = Int64(bitPattern: Checksum.of(writer.bytes, seed: Checksum.of(header.bytes)))
+        header.pass(&headSum)
+        return header.bytes + writer.bytes
     }
 
-    /// The picture in `file`, or `nil` when the file is not exactly what was written for `key`.
-    static func decode(_ file: [UInt8], for key: CacheKey) -> Artifact? {
-        guard file.count >= headerByteCount, file.starts(with: magic), Array(file[36..<68]) == key.bytes,
-            Digest.sha256(file.span.extracting(droppingFirst: coveredFrom)) == Array(file[4..<coveredFrom])
+    /// A head that has been read and found right.
+    struct Head {
+        var record: CacheRecord
+        /// `nil` for a failure.
+        var facts: Facts?
+        /// Of header and head together.
+        var byteCount: Int
+        var payloadByteCount: Int
+        fileprivate var payloadSum: UInt64
+    }
+
+    /// The head at the start of `bytes`, or `nil` when it is not exactly what was written for `key`. The memory must hold
+    /// still until the call is over.
+    static func head(of bytes: UnsafeRawBufferPointer, for key: CacheKey) -> Head? {
+        guard bytes.count >= headerByteCount + keyByteCount else { return nil }
+        // Each offset lies in the header, which is there.
+        func word(_ offset: Int) -> UInt64 {
+            unsafe UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+        }
+        let headCount = Int(word(0) >> 32)
+        let end = headerByteCount + headCount
+        guard word(0) & 0xFFFF_FFFF == magic, headCount >= keyByteCount, end <= bytes.count,
+            let payloadCount = Int(exactly: word(8)),
+            unsafe Checksum.of(
+                UnsafeRawBufferPointer(rebasing: bytes[headerByteCount..<end]),
+                seed: Checksum.of(UnsafeRawBufferPointer(rebasing: bytes[..<24]))) == word(24)
         else { return nil }
-        // The digest vouches for the lengths from here on; they are compared because a digest is not a proof.
-        let factsCount = number(file[68..<72])
-        let payloadCount = number(file[72..<80])
-        guard payloadCount <= file.count, headerByteCount + factsCount + payloadCount == file.count else {
-            return nil
+        var reader = FieldReader(unsafe [UInt8](bytes[headerByteCount..<end]))
+        guard reader.skip(key.bytes) else { return nil }
+        var record = CacheRecord(key: key)
+        record.pass(&reader)
+        var facts: Facts?
+        if record.refusal == nil {
+            var read = Facts()
+            read.pass(&reader)
+            facts = read
         }
-        let factsEnd = headerByteCount + factsCount
-        // Facts that another version of the program wrote may lack a field: a miss like any other.
-        guard let facts = try? JSONDecoder().decode(Facts.self, from: Data(file[headerByteCount..<factsEnd]))
-        else {
-            return nil
-        }
-        return Artifact(bytes: Array(file[factsEnd...]), facts: facts, origin: .disk)
+        // Fields that another version of the program wrote may differ: a miss like any other.
+        guard reader.isDone else { return nil }
+        return Head(
+            record: record, facts: facts, byteCount: end, payloadByteCount: payloadCount, payloadSum: word(16)
+        )
     }
 
-    private static func bigEndian(_ value: UInt64) -> [UInt8] {
-        stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: value >> UInt64($0)) }
+    /// The entry with this head and payload; `nil` when the payload is not the one that was written.
+    static func found(_ head: Head, payload: [UInt8]) -> CacheFound? {
+        guard payload.count == head.payloadByteCount, Checksum.of(payload) == head.payloadSum else {
+            return nil
+        }
+        if let facts = head.facts {
+            return CacheFound(.success(Artifact(bytes: payload, facts: facts, origin: .disk)), head.record)
+        }
+        // A reason that this version doesn't know.
+        guard let failure = head.record.refusal?.failure else { return nil }
+        return CacheFound(.failure(failure), head.record)
     }
 
-    private static func number(_ bytes: ArraySlice<UInt8>) -> Int {
-        Int(clamping: bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+    /// The whole entry in `bytes`, under the same terms.
+    static func decode(_ bytes: UnsafeRawBufferPointer, for key: CacheKey) -> CacheFound? {
+        guard let head = unsafe head(of: bytes, for: key),
+            bytes.count - head.byteCount == head.payloadByteCount
+        else { return nil }
+        return found(head, payload: unsafe [UInt8](bytes[head.byteCount...]))
     }
 }

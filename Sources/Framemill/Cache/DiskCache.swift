@@ -41,13 +41,16 @@ package final class DiskCache: Sendable {
         ledger.withLock { !$0.isWalking && ($0.held > limit / 100 * 95 || $0.writtenSinceWalk > limit / 8) }
     }
 
-    package func artifact(for key: CacheKey) -> Artifact? {
+    package func entry(for key: CacheKey) -> CacheFound? {
         let place = Place(key, in: folder)
         switch CacheFiles.read(place.file, most: limit) {
         case .bytes(let file, let modified):
-            guard let artifact = CacheEntry.decode(file, for: key) else { return discard(place) }
+            // The array holds still until the call is over.
+            guard let found = unsafe file.withUnsafeBytes({ unsafe CacheEntry.decode($0, for: key) }) else {
+                return discard(place)
+            }
             if CacheFiles.now - modified >= touchSeconds { CacheFiles.touch(place.file) }
-            return artifact
+            return found
         case .missing:
             return nil
         case .bad:
@@ -59,7 +62,7 @@ package final class DiskCache: Sendable {
     }
 
     /// Removes an entry that can't be believed. Another process may have put a good one there since: that costs a miss.
-    private func discard(_ place: Place) -> Artifact? {
+    private func discard(_ place: Place) -> CacheFound? {
         meters.add("cache_bad_entry")
         let cost = CacheFiles.status(place.file).map { Self.cost($0.byteCount) } ?? 0
         if CacheFiles.remove(place.file) { book(-cost) }
@@ -68,11 +71,9 @@ package final class DiskCache: Sendable {
 
     /// Writes an entry. When the folder is above its limit, which only a trim that is still running lets happen, the
     /// entry is left out instead.
-    package func store(_ artifact: Artifact, for key: CacheKey) {
-        // Facts that JSON can't hold: the picture was delivered all the same, only not kept.
-        guard let file = try? CacheEntry.encode(artifact, for: key) else {
-            return meters.add("cache_write_failed")
-        }
+    package func store(_ found: CacheFound, for key: CacheKey) {
+        var file = CacheEntry.head(found, for: key)
+        if case .success(let artifact) = found.outcome { file += artifact.bytes }
         let place = Place(key, in: folder)
         let cost = Self.cost(file.count)
         let hasRoom = ledger.withLock { ledger in
@@ -117,6 +118,19 @@ package final class DiskCache: Sendable {
     }
 
     private func book(_ bytes: Int) { ledger.withLock { $0.held += bytes } }
+
+    /// Takes a new record for an entry that is there.
+    package func renew(_ record: CacheRecord) {
+        guard var found = entry(for: record.key) else { return }
+        found.record = record
+        store(found, for: record.key)
+    }
+
+    package func remove(_ key: CacheKey) {
+        let place = Place(key, in: folder)
+        let cost = CacheFiles.status(place.file).map { Self.cost($0.byteCount) } ?? 0
+        if CacheFiles.remove(place.file) { book(-cost) }
+    }
 
     /// Walks the folder: counts it, sweeps what dead writers left, and evicts the entries that were not used for
     /// longest until nine tenths of the limit are left. One walk at a time; a second caller returns at once.
@@ -207,5 +221,14 @@ private struct Place {
         outer = "\(folder)/\(hex.prefix(2))"
         inner = "\(outer)/\(hex.dropFirst(2).prefix(2))"
         file = "\(inner)/\(hex)"
+    }
+}
+
+extension DiskCache {
+    /// The picture alone.
+    package func artifact(for key: CacheKey) -> Artifact? { try? entry(for: key)?.outcome.get() }
+
+    package func store(_ artifact: Artifact, for key: CacheKey) {
+        store(CacheFound(.success(artifact), CacheRecord(key: key)), for: key)
     }
 }

@@ -16,19 +16,46 @@ package final class MemoryCache: Sendable {
     package init(bytes: Int) { state = Mutex(Sieve(limit: bytes)) }
 
     /// The picture, marked as coming from memory. Its bytes are shared with the cache, not copied.
-    package func artifact(for key: CacheKey) -> Artifact? { state.withLock { $0.find(key) } }
+    package func entry(for key: CacheKey) -> CacheFound? { state.withLock { $0.find(key) } }
 
-    /// Keeps a picture, in place of what was kept for `key`. One larger than the whole cache is not kept.
-    package func store(_ artifact: Artifact, for key: CacheKey) {
-        var artifact = artifact
-        artifact.origin = .memory
-        let cost = Self.cost(of: artifact)
-        state.withLock { $0.insert(artifact, key, cost) }
+    /// Keeps an entry, in place of what was kept for `key`. One larger than the whole cache is not kept.
+    package func store(_ found: CacheFound, for key: CacheKey) {
+        var found = found
+        var cost = Self.cost(of: found.record)
+        if case .success(var artifact) = found.outcome {
+            artifact.origin = .memory
+            cost += Self.cost(of: artifact)
+            found.outcome = .success(artifact)
+        }
+        state.withLock { $0.insert(found, key, cost) }
     }
+
+    /// Takes a new record for what is kept, if it is.
+    package func renew(_ record: CacheRecord) {
+        guard var found = entry(for: record.key) else { return }
+        found.record = record
+        store(found, for: record.key)
+    }
+
+    package func remove(_ key: CacheKey) { state.withLock { $0.remove(key) } }
 
     /// What all entries cost, in bytes.
     package var cost: Int { state.withLock { $0.cost } }
     package var count: Int { state.withLock { $0.count } }
+
+    /// What its texts take on the heap.
+    static func cost(of record: CacheRecord) -> Int {
+        let refusal = record.refusal
+        return heap([
+            record.url, record.host, record.engineClass, record.engineVersion, record.etag ?? "",
+            record.lastModified ?? "", refusal?.code ?? "", refusal?.message ?? "", refusal?.cause ?? "",
+        ])
+    }
+
+    /// Up to 15 bytes of a string live inside its own two words.
+    private static func heap(_ texts: [String]) -> Int {
+        texts.reduce(0) { $0 + ($1.utf8.count > 15 ? $1.utf8.count + 32 : 0) }
+    }
 
     /// Payload, slot, the two words of an array and of each string on the heap, and the table of stage times.
     static func cost(of artifact: Artifact) -> Int {
@@ -38,9 +65,7 @@ package final class MemoryCache: Sendable {
             facts.durationText ?? "", facts.hdr ?? "", facts.colorMatrix ?? "", facts.colorRange ?? "",
             facts.thumbHash ?? "", facts.dominantColor ?? "",
         ]
-        // Up to 15 bytes of a string live inside its own two words.
-        let heap = texts.reduce(0) { $0 + ($1.utf8.count > 15 ? $1.utf8.count + 32 : 0) }
-        return artifact.bytes.count + 32 + Sieve.overhead + heap + facts.milliseconds.count * 64
+        return artifact.bytes.count + 32 + Sieve.overhead + heap(texts) + facts.milliseconds.count * 64
     }
 }
 
@@ -52,7 +77,7 @@ private struct Sieve {
     struct Slot {
         var key: CacheKey
         /// `nil` in a slot that is free; `older` then names the next free one.
-        var artifact: Artifact?
+        var found: CacheFound?
         var cost: Int
         var wasHit = false
         var newer: Int
@@ -73,22 +98,26 @@ private struct Sieve {
 
     var count: Int { index.count }
 
-    mutating func find(_ key: CacheKey) -> Artifact? {
+    mutating func find(_ key: CacheKey) -> CacheFound? {
         guard let slot = index[key] else { return nil }
         slots[slot].wasHit = true
-        return slots[slot].artifact
+        return slots[slot].found
     }
 
-    mutating func insert(_ artifact: Artifact, _ key: CacheKey, _ price: Int) {
+    mutating func insert(_ found: CacheFound, _ key: CacheKey, _ price: Int) {
         if let slot = index[key] { remove(slot) }
         guard price <= limit else { return }
         while cost + price > limit { evict() }
-        let slot = Slot(key: key, artifact: artifact, cost: price, newer: Self.none, older: newest)
+        let slot = Slot(key: key, found: found, cost: price, newer: Self.none, older: newest)
         let place = put(slot)
         if newest != Self.none { slots[newest].newer = place } else { oldest = place }
         newest = place
         index[key] = place
         cost += price
+    }
+
+    mutating func remove(_ key: CacheKey) {
+        if let slot = index[key] { remove(slot) }
     }
 
     private mutating func put(_ slot: Slot) -> Int {
@@ -121,8 +150,17 @@ private struct Sieve {
         if hand == place { hand = slot.newer }
         index[slot.key] = nil
         cost -= slot.cost
-        slots[place].artifact = nil
+        slots[place].found = nil
         slots[place].older = free
         free = place
+    }
+}
+
+extension MemoryCache {
+    /// The picture alone.
+    package func artifact(for key: CacheKey) -> Artifact? { try? entry(for: key)?.outcome.get() }
+
+    package func store(_ artifact: Artifact, for key: CacheKey) {
+        store(CacheFound(.success(artifact), CacheRecord(key: key)), for: key)
     }
 }

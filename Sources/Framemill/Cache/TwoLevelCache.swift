@@ -23,28 +23,48 @@ package final class TwoLevelCache: Sendable {
         trim()
     }
 
-    /// The picture, from memory or else from disk. A hit in memory takes no thread but the caller's.
-    package func artifact(for key: CacheKey, stop: Stop) async -> Artifact? {
-        if let artifact = memory.artifact(for: key) { return artifact }
+    /// The entry, from memory or else from disk. A hit in memory takes no thread but the caller's.
+    package func entry(for key: CacheKey, stop: Stop) async -> CacheFound? {
+        if let found = memory.entry(for: key) { return found }
         guard let disk, let lane else { return nil }
         // Cancelled or closed: whoever asked finds that out at the next step, from the same `Stop`.
-        guard let found = try? await lane.run(stop: stop, { _, _ in disk.artifact(for: key) }) else {
+        guard let found = try? await lane.run(stop: stop, { _, _ in disk.entry(for: key) }) else {
             return nil
         }
         memory.store(found, for: key)
         return found
     }
 
-    /// The picture, from memory alone.
-    package func remembered(for key: CacheKey) -> Artifact? { memory.artifact(for: key) }
+    /// The entry, from memory alone.
+    package func rememberedEntry(for key: CacheKey) -> CacheFound? { memory.entry(for: key) }
 
-    /// Keeps a finished picture in both levels; returns when it is on disk, or will not be.
-    package func store(_ artifact: Artifact, for key: CacheKey, stop: Stop) async {
-        memory.store(artifact, for: key)
+    /// Keeps a finished picture or a failure in both levels; returns when it is on disk, or will not be. A failure is
+    /// kept as `record.refusal` has it.
+    package func store(
+        _ outcome: Result<Artifact, Failure>, record: CacheRecord, for key: CacheKey, stop: Stop
+    ) async {
+        let found = CacheFound(outcome, record)
+        memory.store(found, for: key)
         guard let disk, let lane else { return }
         // Cancelled or closed: the picture is not kept on disk, and made again when it is asked for again.
-        try? await lane.run(priority: .prefetch, stop: stop) { _, _ in disk.store(artifact, for: key) }
+        try? await lane.run(priority: .prefetch, stop: stop) { _, _ in disk.store(found, for: key) }
         if disk.wantsTrim { trim() }
+    }
+
+    /// Takes a new record for what is kept under its key, payload untouched; nothing when there is none.
+    package func renew(_ record: CacheRecord, stop: Stop) async {
+        memory.renew(record)
+        guard let disk, let lane else { return }
+        // As above.
+        try? await lane.run(priority: .prefetch, stop: stop) { _, _ in disk.renew(record) }
+    }
+
+    /// Forgets what is kept under `key`.
+    package func remove(_ key: CacheKey, stop: Stop) async {
+        memory.remove(key)
+        guard let disk, let lane else { return }
+        // Cancelled or closed: whoever removes finds that out from the same `Stop`.
+        try? await lane.run(stop: stop) { _, _ in disk.remove(key) }
     }
 
     /// Counts and trims the folder behind everything else that the lane has to do.
@@ -60,5 +80,20 @@ package final class TwoLevelCache: Sendable {
     package func close() {
         closing.raise()
         lane?.close()
+    }
+}
+
+extension TwoLevelCache {
+    /// The picture alone.
+    package func artifact(for key: CacheKey, stop: Stop) async -> Artifact? {
+        try? await entry(for: key, stop: stop)?.outcome.get()
+    }
+
+    /// The picture, from memory alone.
+    package func remembered(for key: CacheKey) -> Artifact? { try? rememberedEntry(for: key)?.outcome.get() }
+
+    /// Keeps a picture that stays fresh for ever.
+    package func store(_ artifact: Artifact, for key: CacheKey, stop: Stop) async {
+        await store(.success(artifact), record: CacheRecord(key: key), for: key, stop: stop)
     }
 }

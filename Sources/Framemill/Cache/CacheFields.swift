@@ -1,0 +1,179 @@
+// Record and facts as bytes: every field after the other, in one order that is written down once, for reading and for
+// writing. Not JSON: decoding these facts from JSON takes longer than a whole hit may.
+
+internal import FramemillMedia
+
+/// Takes fields in turn: a writer appends what it is given, a reader overwrites it with what was written.
+protocol FieldCoder {
+    mutating func pass(_ value: inout Int64)
+    mutating func pass(_ value: inout String)
+    /// What was read can't be.
+    mutating func spoil()
+    var isSpoiled: Bool { get }
+}
+
+struct FieldWriter: FieldCoder {
+    private(set) var bytes: [UInt8]
+
+    init(_ bytes: [UInt8] = []) { self.bytes = bytes }
+
+    mutating func pass(_ value: inout Int64) {
+        for shift in stride(from: 0, to: 64, by: 8) {
+            bytes.append(UInt8(truncatingIfNeeded: value >> shift))
+        }
+    }
+
+    mutating func pass(_ value: inout String) {
+        var count = Int64(value.utf8.count)
+        pass(&count)
+        bytes += value.utf8
+    }
+
+    mutating func spoil() {}
+    var isSpoiled: Bool { false }
+}
+
+struct FieldReader: FieldCoder {
+    private let bytes: [UInt8]
+    private var at = 0
+    private(set) var isSpoiled = false
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Whether everything was read, and all of it was right.
+    var isDone: Bool { !isSpoiled && at == bytes.count }
+
+    /// Whether `expected` comes next.
+    mutating func skip(_ expected: [UInt8]) -> Bool {
+        guard bytes.dropFirst(at).starts(with: expected) else { return false }
+        at += expected.count
+        return true
+    }
+
+    mutating func pass(_ value: inout Int64) {
+        guard bytes.count - at >= 8 else { return spoil() }
+        var word: UInt64 = 0
+        for index in 0..<8 { word |= UInt64(bytes[at + index]) << UInt64(index * 8) }
+        value = Int64(bitPattern: word)
+        at += 8
+    }
+
+    mutating func pass(_ value: inout String) {
+        var count: Int64 = 0
+        pass(&count)
+        guard !isSpoiled, count >= 0, count <= bytes.count - at else { return spoil() }
+        value = String(decoding: bytes[at..<at + Int(count)], as: UTF8.self)
+        at += Int(count)
+    }
+
+    mutating func spoil() { isSpoiled = true }
+}
+
+extension FieldCoder {
+    mutating func pass(_ value: inout Int) {
+        var wide = Int64(value)
+        pass(&wide)
+        value = Int(wide)
+    }
+
+    mutating func pass(_ value: inout Double) {
+        var bits = Int64(bitPattern: value.bitPattern)
+        pass(&bits)
+        value = Double(bitPattern: UInt64(bitPattern: bits))
+    }
+
+    mutating func pass(_ value: inout Bool) {
+        var number: Int64 = value ? 1 : 0
+        pass(&number)
+        value = number != 0
+    }
+
+    mutating func pass<Word: RawRepresentable<String>>(_ value: inout Word) {
+        var text = value.rawValue
+        pass(&text)
+        if let word = Word(rawValue: text) { value = word } else { spoil() }
+    }
+
+    mutating func pass(_ value: inout String?) { pass(&value, blank: "") { $0.pass(&$1) } }
+    mutating func pass(_ value: inout Double?) { pass(&value, blank: 0) { $0.pass(&$1) } }
+    mutating func pass(_ value: inout Int?) { pass(&value, blank: 0) { $0.pass(&$1) } }
+
+    mutating func pass<Value>(
+        _ value: inout Value?, blank: Value, _ one: (inout Self, inout Value) -> Void
+    ) {
+        var isThere = value != nil
+        pass(&isThere)
+        guard isThere else {
+            value = nil
+            return
+        }
+        var some = value ?? blank
+        one(&self, &some)
+        value = some
+    }
+
+    mutating func pass(_ table: inout [String: Double]) {
+        var count = table.count
+        pass(&count)
+        var (names, left) = (table.keys.sorted().makeIterator(), table)
+        // A reader's table is empty, so its names come from the bytes; it is spoiled long before a wrong count ends.
+        var filled: [String: Double] = [:]
+        for _ in 0..<max(0, count) {
+            var name = names.next() ?? ""
+            pass(&name)
+            var number = left.removeValue(forKey: name) ?? 0
+            pass(&number)
+            if isSpoiled { return }
+            filled[name] = number
+        }
+        table = filled
+    }
+}
+
+extension Facts {
+    mutating func pass(_ coder: inout some FieldCoder) {
+        coder.pass(&source)
+        coder.pass(&container)
+        coder.pass(&codec)
+        coder.pass(&pixelFormat)
+        coder.pass(&storedWidth)
+        coder.pass(&storedHeight)
+        coder.pass(&displayWidth)
+        coder.pass(&displayHeight)
+        coder.pass(&width)
+        coder.pass(&height)
+        coder.pass(&format)
+        coder.pass(&byteCount)
+        coder.pass(&pixelAspect)
+        coder.pass(&orientation)
+        coder.pass(&rotation)
+        coder.pass(&mirrored)
+        coder.pass(&duration)
+        coder.pass(&durationText)
+        coder.pass(&frameRate)
+        coder.pass(&frameCount)
+        coder.pass(&timeUsed)
+        coder.pass(&pictureUsed, blank: .firstFrame) { $0.pass(&$1) }
+        coder.pass(&hdr)
+        coder.pass(&alpha)
+        coder.pass(&animated)
+        coder.pass(&audio)
+        coder.pass(&colorMatrix)
+        coder.pass(&colorRange)
+        coder.pass(&dark)
+        coder.pass(&degraded)
+        coder.pass(&approximate)
+        coder.pass(&thumbHash)
+        coder.pass(&dominantColor)
+        coder.pass(&animation, blank: Animation(frameCount: 0, plays: 0, duration: 0)) { coder, animation in
+            coder.pass(&animation.frameCount)
+            coder.pass(&animation.plays)
+            coder.pass(&animation.duration)
+            coder.pass(&animation.passedThrough)
+        }
+        coder.pass(&bytesRead)
+        coder.pass(&requests)
+        coder.pass(&framesDecoded)
+        coder.pass(&milliseconds)
+    }
+}
