@@ -180,6 +180,22 @@ import Testing
         #expect(teeth < picture.width, "\(teeth) teeth")
     }
 
+    /// B33, B45: of large pictures the search decodes key pictures only, and all of them where no key picture is good.
+    @Test(arguments: [(25, 25...50), (999, 25...29)])
+    func searchesLargePicturesByTheirKeys(_ group: Int, _ frames: ClosedRange<Int>) throws {
+        let clip = try make(
+            "large.mp4",
+            [
+                "-f", "lavfi", "-i", "color=black:d=1:s=3840x2160:r=25", "-f", "lavfi", "-i",
+                "testsrc2=s=3840x2160:d=1:r=25", "-filter_complex", "concat", "-preset", "ultrafast", "-g",
+                "\(group)", "-sc_threshold", "0",
+            ])
+        let facts = try cover(clip, box: .longestSide(64)).facts
+        #expect(!facts.dark)
+        #expect(frames.contains(Int(((facts.timeUsed ?? 0) * 25).rounded())), "\(facts.timeUsed ?? -1)")
+        #expect(group == 999 || facts.framesDecoded <= 4)
+    }
+
     /// B33
     @Test func refusesWhatIsLargerThanTheLimitBeforeItDecodes() throws {
         let clip = try make("big.mp4", ["-f", "lavfi", "-i", "color=red:s=1280x720:d=0.1"])

@@ -21,6 +21,13 @@ struct FrameChooser {
     /// Damaged pictures looked at: a stream that is refreshed bit by bit is whole after about as many.
     private static let healing = 64
 
+    /// Pixels above which the search saves memory: 3840 x 2160 in 10 bit takes 25 MiB a picture, and a decoder that
+    /// refers back keeps five and more.
+    private static let largeArea = 6_000_000
+    /// Pixels above which the search looks at key pictures only: 7680 x 4320 in 10 bit takes 100 MiB a picture. (libav's
+    /// hevc decoder also makes up, at full size, each reference that a key picture lists for its leading ones.)
+    private static let largestArea = 20_000_000
+
     let recipe: Recipe
     let limits: Limits
     /// Seconds, where known.
@@ -79,7 +86,7 @@ struct FrameChooser {
         }
         // A picture a little late is better than all of a long film before it.
         if let found, target > 12 { return (found, false) }
-        if !clock.isBroadcast || !source.rewindBytes() { _ = source.seek(toTimestamp: clock.origin) }
+        rewind(&source, clock)
         return try walk(to: target, &source, clock, into: picture).map { _ in (clock.time(of: picture), false)
         }
     }
@@ -136,11 +143,29 @@ struct FrameChooser {
         let start = clock.time(of: picture)
         guard let opening = Shade(picture), !opening.isGood else { return (start, false) }
         var best = (shade: opening, time: start)
+        source.restart()
+        let area = unsafe Int(picture.pointer.pointee.width) * Int(picture.pointer.pointee.height)
+        if area > Self.largeArea {
+            // Key pictures alone first: they are few, and keep few others alive.
+            source.skip(AVDISCARD_NONKEY)
+            try scan(&source, clock, input, from: start, into: picture, &best)
+            if best.shade.isGood || area > Self.largestArea { return (best.time, best.shade.isDark) }
+            rewind(&source, clock)
+        }
+        // A look is wanted, not every frame.
+        source.skip(AVDISCARD_NONREF)
+        try scan(&source, clock, input, from: start, into: picture, &best)
+        return (best.time, best.shade.isDark)
+    }
+
+    /// Decodes on from where `source` is, and leaves the best picture so far in `picture`.
+    private func scan(
+        _ source: inout PictureStream, _ clock: StreamClock, _ input: borrowing AVInput, from start: Double?,
+        into picture: borrowing AVPicture, _ best: inout (shade: Shade, time: Double?)
+    ) throws(Failure) {
         let bytesBefore = input.io.reader.cost.bytes
         let candidate = try AVPicture()
         var sinceGrowth = 0
-        source.restart()
-        source.skipUnreferenced()
         var looked = 0
         while looked < limits.scanFrames, input.io.reader.cost.bytes - bytesBefore < limits.scanBytes {
             do throws(Failure) {
@@ -167,7 +192,11 @@ struct FrameChooser {
             best = (shade, time)
             picture.take(from: candidate)
         }
-        return (best.time, best.shade.isDark)
+    }
+
+    private func rewind(_ source: inout PictureStream, _ clock: StreamClock) {
+        if clock.isBroadcast, source.rewindBytes() { return }
+        _ = source.seek(toTimestamp: clock.origin)
     }
 }
 

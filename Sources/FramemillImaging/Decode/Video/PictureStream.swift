@@ -65,6 +65,7 @@ internal import FramemillMedia
             let interlaced = unsafe picture.pointer.pointee.interlaced_frame != 0
             if !interlaced, isClean(picture) {
                 picturesDecoded += 1
+                hasGiven = true
                 return true
             }
         }
@@ -137,9 +138,9 @@ internal import FramemillMedia
         return unsafe avcodec_receive_frame(decoder.pointer, picture.pointer) == 0
     }
 
-    /// Later pictures that nothing refers to may be left out: a search wants a look, not every frame.
-    func skipUnreferenced() {
-        unsafe decoder.pointer.pointee.skip_frame = AVDISCARD_NONREF
+    /// Leaves out of what is decoded from now on what `discard` names.
+    func skip(_ discard: AVDiscard) {
+        unsafe decoder.pointer.pointee.skip_frame = discard
     }
 
     private mutating func readPacket() throws(Failure) -> Bool {
