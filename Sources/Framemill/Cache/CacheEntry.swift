@@ -116,4 +116,27 @@ enum CacheEntry {
         else { return nil }
         return found(head, payload: unsafe [UInt8](bytes[head.byteCount...]))
     }
+
+    /// The key that an entry says it has; to be believed once the head is found right for it.
+    static func key(of bytes: UnsafeRawBufferPointer) -> CacheKey? {
+        guard bytes.count >= headerByteCount + keyByteCount else { return nil }
+        return CacheKey(bytes: unsafe [UInt8](bytes[headerByteCount..<headerByteCount + keyByteCount]))
+    }
+
+    /// Reads an entry from a file of its own; `nil` when it is not what was written for `key`.
+    static func read(_ path: String, for key: CacheKey) throws(CacheFiles.Trouble) -> CacheFound? {
+        let file = try CacheFiles.Reading(path)
+        // Nearly every head ends within the first page.
+        let start = try file.read(min(file.byteCount, 4096), from: 0)
+        guard start.count >= headerByteCount else { return nil }
+        let end = headerByteCount + start[4..<8].reversed().reduce(0) { $0 << 8 | Int($1) }
+        guard end <= file.byteCount else { return nil }
+        let front = end <= start.count ? start : try file.read(end, from: 0)
+        // The array holds still until the call is over.
+        guard let head = unsafe front.withUnsafeBytes({ unsafe head(of: $0, for: key) }),
+            file.byteCount - end == head.payloadByteCount
+        else { return nil }
+        let rest = try file.read(file.byteCount - front.count, from: front.count, after: front[end...])
+        return found(head, payload: rest)
+    }
 }

@@ -8,9 +8,8 @@ internal import Synchronization
 // Where a call below is marked unsafe for a path alone: Swift hands C a copy of the text, ended by a zero, that lives until
 // the call is over.
 enum CacheFiles {
-    enum Content {
-        /// Everything in the file, and when it was last written or touched, in seconds since 1970.
-        case bytes([UInt8], modified: Int)
+    /// Why a file can't be read.
+    enum Trouble: Error {
         case missing
         /// Not a plain file, or gone wrong in a way that will not pass.
         case bad
@@ -35,40 +34,63 @@ enum CacheFiles {
     /// Seconds since 1970.
     static var now: Int { time(nil) }
 
-    /// - Parameter most: a file larger than this is bad.
-    static func read(_ path: String, most: Int) -> Content {
-        // NONBLOCK, so that a pipe in place of an entry can't hold the lane; NOFOLLOW, so that a link is no entry.
-        let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
-        guard file >= 0 else {
-            switch errno {
-            case ENOENT, ENOTDIR: return .missing
-            case ELOOP, ENXIO: return .bad
-            default: return .unreadable
+    /// A file to read, closed by `deinit`.
+    struct Reading: ~Copyable {
+        private let descriptor: CInt
+        let byteCount: Int
+
+        init(_ path: String) throws(Trouble) {
+            // NONBLOCK, so that a pipe in place of an entry can't hold the thread; NOFOLLOW, so that a link is no entry.
+            descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+            var info = stat()
+            guard descriptor >= 0 else {
+                byteCount = 0
+                switch errno {
+                case ENOENT, ENOTDIR: throw .missing
+                case ELOOP, ENXIO: throw .bad
+                default: throw .unreadable
+                }
             }
+            // `info` lives until the call is over.
+            let told = unsafe fstat(descriptor, &info)
+            byteCount = Int(info.st_size)
+            if told != 0 { throw .unreadable }
+            if info.st_mode & S_IFMT != S_IFREG { throw .bad }
         }
-        defer { close(file) }
-        var info = stat()
-        // `info` lives until the call is over.
-        guard unsafe fstat(file, &info) == 0 else { return .unreadable }
-        guard info.st_mode & S_IFMT == S_IFREG, Int(info.st_size) <= most else { return .bad }
-        var bytes = [UInt8](repeating: 0, count: Int(info.st_size))
-        var filled = 0
-        while filled < bytes.count {
-            // The kernel writes at most the bytes that are left of the array.
-            let count = unsafe bytes.withUnsafeMutableBytes { room in
-                unsafe Glibc.read(file, room.baseAddress! + filled, room.count - filled)
+
+        deinit { if descriptor >= 0 { close(descriptor) } }
+
+        /// Exactly the bytes from `offset` on, behind `start`; a file that ends before is bad.
+        func read(_ count: Int, from offset: Int, after start: ArraySlice<UInt8> = []) throws(Trouble)
+            -> [UInt8]
+        {
+            var trouble: Trouble?
+            let all = start.count + count
+            // The kernel writes at most the bytes that are left of the room, and they are counted as it fills them.
+            let bytes = unsafe [UInt8](unsafeUninitializedCapacity: all) { room, filled in
+                for byte in start {
+                    unsafe room[filled] = byte
+                    filled += 1
+                }
+                while filled < all {
+                    let got = unsafe pread(
+                        descriptor, room.baseAddress! + filled, all - filled, offset + filled - start.count)
+                    if got < 0, errno == EINTR { continue }
+                    guard got > 0 else {
+                        trouble = got < 0 ? .unreadable : .bad
+                        return
+                    }
+                    filled += got
+                }
             }
-            if count < 0, errno == EINTR { continue }
-            if count < 0 { return .unreadable }
-            if count == 0 { return .bad }
-            filled += count
+            if let trouble { throw trouble }
+            return bytes
         }
-        return .bytes(bytes, modified: Int(info.st_mtim.tv_sec))
     }
 
-    /// Writes a file that nobody can see half of: under a name of its own first, synced, then renamed.
-    static func write(_ bytes: [UInt8], to path: String, temporary: String) throws(Problem) {
-        let file = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+    /// Writes and syncs a new file. It has a name that nobody reads; `rename` gives it its own.
+    static func write(_ bytes: [UInt8], to path: String) throws(Problem) {
+        let file = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
         guard file >= 0 else { throw Problem() }
         do throws(Problem) {
             do throws(Problem) {
@@ -80,12 +102,13 @@ enum CacheFiles {
             }
             // Some file systems say that the disk is full only here.
             guard close(file) == 0 else { throw Problem() }
-            guard unsafe rename(temporary, path) == 0 else { throw Problem() }
         } catch {
-            _ = unsafe unlink(temporary)
+            _ = unsafe unlink(path)
             throw error
         }
     }
+
+    static func rename(_ path: String, _ name: String) -> Bool { unsafe Glibc.rename(path, name) == 0 }
 
     private static func fill(_ file: CInt, _ bytes: [UInt8]) throws(Problem) {
         var written = 0
@@ -100,11 +123,34 @@ enum CacheFiles {
         }
     }
 
-    /// Makes a folder; `false` when it was there.
-    static func makeFolder(_ path: String) throws(Problem) -> Bool {
-        if unsafe mkdir(path, 0o755) == 0 { return true }
-        guard errno == EEXIST else { throw Problem() }
-        return false
+    /// Makes a folder, unless it is there.
+    static func makeFolder(_ path: String) throws(Problem) {
+        guard unsafe mkdir(path, 0o755) == 0 || errno == EEXIST else { throw Problem() }
+    }
+
+    /// The folder and those above it.
+    static func makeFolders(_ path: String) throws(Problem) {
+        var partial = path.hasPrefix("/") ? "/" : ""
+        for part in path.split(separator: "/") {
+            partial += "\(part)/"
+            try makeFolder(partial)
+        }
+    }
+
+    /// An advisory lock on a file of its own, given back by `deinit`, or by the kernel when the process dies.
+    struct Lock: ~Copyable {
+        private let descriptor: CInt
+
+        /// Waits for it; `nil` where there can be none.
+        init?(_ path: String, isShared: Bool) {
+            descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+            guard descriptor >= 0 else { return nil }
+            while flock(descriptor, isShared ? LOCK_SH : LOCK_EX) != 0 {
+                guard errno == EINTR else { return nil }
+            }
+        }
+
+        deinit { if descriptor >= 0 { close(descriptor) } }
     }
 
     static func status(_ path: String) -> Status? {
@@ -123,10 +169,23 @@ enum CacheFiles {
         (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     }
 
-    /// Says that an entry was used: eviction goes by this time, because many file systems keep no access times.
-    static func touch(_ path: String) {
-        // No times given means now, for both of them.
-        _ = unsafe utimensat(AT_FDCWD, path, nil, AT_SYMLINK_NOFOLLOW)
+    /// Bytes and files that an ordinary user may still write, and how many there are in all.
+    struct Space {
+        var freeBytes: Int
+        var allBytes: Int
+        var freeFiles: Int
+        /// 0 where the file system makes as many as are wanted.
+        var allFiles: Int
+    }
+
+    static func space(at path: String) -> Space? {
+        var info = statvfs()
+        // `info` lives until the call is over.
+        guard unsafe statvfs(path, &info) == 0 else { return nil }
+        let block = Int(clamping: info.f_frsize)
+        return Space(
+            freeBytes: Int(clamping: info.f_bavail) * block, allBytes: Int(clamping: info.f_blocks) * block,
+            freeFiles: Int(clamping: info.f_favail), allFiles: Int(clamping: info.f_files))
     }
 
     static func remove(_ path: String) -> Bool { unsafe unlink(path) == 0 }
@@ -140,7 +199,7 @@ enum TemporaryName {
     private static let run = String(UInt64.random(in: 0 ... .max), radix: 16)
     private static let counter = Atomic<Int>(0)
     /// Nobody writes one entry for an hour.
-    private static let mostSeconds = 3600
+    private static let mostSeconds: Int64 = 3600
 
     static func make() -> String {
         "\(prefix)\(getpid())-\(run)-\(counter.wrappingAdd(1, ordering: .relaxed).newValue)"
@@ -150,8 +209,8 @@ enum TemporaryName {
 
     /// Whether the writer of this file is gone. Another container's process may look dead from here: it loses one
     /// write to the cache, which costs it nothing but time.
-    static func isAbandoned(_ name: String, modifiedSecond: Int) -> Bool {
-        if CacheFiles.now - modifiedSecond > mostSeconds { return true }
+    static func isAbandoned(_ name: String, modifiedSecond: Int, now: Int64) -> Bool {
+        if now - Int64(modifiedSecond) > mostSeconds { return true }
         let parts = name.dropFirst(prefix.count).split(separator: "-")
         guard parts.count == 3, let process = pid_t(parts[0]), process > 0 else { return true }
         if process == getpid() { return parts[1] != run }

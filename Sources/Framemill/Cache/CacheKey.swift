@@ -35,6 +35,15 @@ package struct CacheKey: Hashable, Sendable {
         self.init(digest: stride(from: 0, to: 64, by: 2).map { digits[$0] << 4 | digits[$0 + 1] })
     }
 
+    /// Reads back what `bytes` gave; `nil` for any other count.
+    package init?(bytes: [UInt8]) {
+        guard bytes.count == 32 else { return nil }
+        self.init(digest: bytes)
+    }
+
+    /// The first eight bytes as a number: what the entry's row is found by.
+    package var rowNumber: Int64 { Int64(bitPattern: words[0]) }
+
     /// The 32 bytes of the digest.
     package var bytes: [UInt8] {
         (0..<32).map { UInt8(truncatingIfNeeded: words[$0 / 8] >> (56 - $0 % 8 * 8)) }

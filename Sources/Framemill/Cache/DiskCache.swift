@@ -1,226 +1,346 @@
-// Level 2: one file an entry, `ab/cd/<key>`, below a folder that several processes may share.
+// Level 2: an index in SQLite, with small entries in its rows and larger ones as files `ab/cd/<key>`, in a folder that
+// several processes may share.
 //
-// There is no index to get out of step with the files. What the folder holds is counted by one walk at the start, then
-// kept up write by write, and counted anew by a walk after each eighth of the limit, because other processes write and
-// delete as well. The walk also sweeps what dead writers left behind and evicts what was not used for longest.
+// What it guarantees: an entry is whole or a miss; no failure leaves this type; the folder never holds more than the limit
+// and one entry, files that are being written included. A folder that is full, read-only, gone or damaged costs what was
+// in it, and time; each failure is counted in `Meters`.
 //
-// What it guarantees: an entry is whole or a miss; no failure leaves this file; the folder never holds more than the
-// limit and one entry per process that writes. Only a lane's threads may call in here.
+// There are three connections: one for whoever asks on a thread that must not wait, one for reads on the store lane, one
+// for everything that writes. All but `entryAtOnce` may take as long as the disk likes: only a lane's threads call them.
 
 package import FramemillEngine
 package import FramemillMedia
 internal import Synchronization
 
 package final class DiskCache: Sendable {
-    private struct Ledger {
-        /// What the folder takes up, as far as this process knows.
-        var held = 0
-        var writtenSinceWalk = 0
-        var isWalking = false
+    /// Entries up to this many bytes lie in their row. Reading 20 KB takes 7.7 µs from a row and 2.4 + 2.6 from a row
+    /// and a file; 8 KB take 3.0 and 2.0 + 1.8. Writing takes 0.2 to 0.5 ms in a row and 0.6 to 3 ms in a file of its own,
+    /// which is synced: so the limit lies above the size where reading is even.
+    package static let rowByteCount = 16 << 10
+
+    let folder: String
+    let limit: Int
+    let entryLimit: Int
+    let meters: Meters
+    /// Seconds since 1970.
+    let clock: @Sendable () -> Int64
+    private let touchSeconds: Int64
+
+    /// A connection, opened when it is first needed.
+    final class Slot: Sendable { let index = Mutex<DiskIndex?>(nil) }
+    private let quick = Slot()
+    private let reader = Slot()
+    let writer = Slot()
+
+    struct State {
+        /// Counts how often the index was opened anew because it had been replaced.
+        var generation = 0
+        /// The second in which opening failed: once a second is often enough to try.
+        var failedAt: Int64?
+        /// The generation that has been swept and, where it was new, filled from the folder.
+        var sweptGeneration = -1
+        /// Of the whole disk; a log must not fill a small one.
+        var diskBytes = Int.max
+        var isTrimming = false
+        var isFull = false
+        /// Rows that were used, for `by_use`: written in bulk, because a hit must not write.
+        var used: [Int64: Int64] = [:]
     }
+    let state = Mutex(State())
 
-    private let folder: String
-    private let limit: Int
-    private let meters: Meters
-    /// A hit rewrites the time of an entry at most this often.
-    private let touchSeconds: Int
-    private let ledger = Mutex(Ledger())
+    /// Reads on the lane in a row that were quick. See `entryAtOnce`.
+    private let quickReads = Atomic<Int>(0)
+    private static let slow = Duration.milliseconds(5)
 
-    package init(folder: String, bytes: Int64, meters: Meters, touchSeconds: Int = 600) {
+    package init(
+        folder: String, bytes: Int64, entries: Int = 1_000_000, meters: Meters, touchSeconds: Int64 = 600,
+        clock: @escaping @Sendable () -> Int64 = { Int64(CacheFiles.now) }
+    ) {
         self.folder = folder.hasSuffix("/") && folder != "/" ? String(folder.dropLast()) : folder
         limit = Int(clamping: bytes)
+        entryLimit = entries
         self.meters = meters
         self.touchSeconds = touchSeconds
+        self.clock = clock
     }
 
-    /// Bytes that the folder takes up, as far as this process knows.
-    package var held: Int { ledger.withLock { $0.held } }
+    // MARK: - Reading
 
-    /// Whether `trim` has something to do.
-    package var wantsTrim: Bool {
-        ledger.withLock { !$0.isWalking && ($0.held > limit / 100 * 95 || $0.writtenSinceWalk > limit / 8) }
+    package enum Answer { case found(CacheFound), missing, askTheLane }
+
+    /// The entry, on the caller's own thread, where that is quick; a hop to a lane and back would take longer than all of it.
+    ///
+    /// The thread may be one of Swift's, which must not wait. It reads from the page cache nearly always; when it doesn't,
+    /// this is what bounds the harm: only one caller at a time is in here, so that a disk that hangs holds one thread;
+    /// after a read that took longer than 5 ms everybody asks the lane, until 16 reads there in a row were quick.
+    /// Files of more than 64 KiB are always read on the lane: next to reading them the hop is small.
+    package func entryAtOnce(for key: CacheKey) -> Answer {
+        guard quickReads.load(ordering: .relaxed) >= 0 else { return .askTheLane }
+        let start = ContinuousClock.now
+        let lookup = quick.index.withLockIfAvailable { index -> DiskIndex.Lookup? in
+            guard index != nil, isCurrent(&index!) else { return nil }
+            // Whatever is wrong is found once more, and dealt with, on the lane.
+            return try? index!.find(key)
+        }
+        guard let lookup = lookup ?? nil else { return .askTheLane }
+        defer { if start.duration(to: .now) > Self.slow { quickReads.store(-16, ordering: .relaxed) } }
+        switch lookup {
+        case .missing: return .missing
+        case .whole(let found, let used):
+            note(key, used)
+            return .found(found)
+        case .file(let record, let byteCount, let used, _) where byteCount <= 64 << 10:
+            guard var found = try? CacheEntry.read(DiskPlace(key, in: folder).file, for: key) else {
+                return .askTheLane
+            }
+            note(key, used)
+            found.record = record
+            return .found(found)
+        case .file, .bad: return .askTheLane
+        }
     }
 
     package func entry(for key: CacheKey) -> CacheFound? {
-        let place = Place(key, in: folder)
-        switch CacheFiles.read(place.file, most: limit) {
-        case .bytes(let file, let modified):
-            // The array holds still until the call is over.
-            guard let found = unsafe file.withUnsafeBytes({ unsafe CacheEntry.decode($0, for: key) }) else {
-                return discard(place)
-            }
-            if CacheFiles.now - modified >= touchSeconds { CacheFiles.touch(place.file) }
+        let start = ContinuousClock.now
+        defer {
+            let isSlow = start.duration(to: .now) > Self.slow
+            let reads = quickReads.load(ordering: .relaxed)
+            if reads < 0 { quickReads.store(isSlow ? -16 : reads + 1, ordering: .relaxed) }
+        }
+        // Whoever has no index has no entries; the problem was counted where it arose.
+        _ = try? use(quick) { _ in }
+        guard let lookup = read({ index throws(SQLite.Problem) in try index.find(key) }) else { return nil }
+        switch lookup {
+        case .missing: return nil
+        case .whole(let found, let used):
+            note(key, used)
             return found
-        case .missing:
-            return nil
-        case .bad:
-            return discard(place)
-        case .unreadable:
-            meters.add("cache_read_failed")
-            return nil
+        case .file(let record, _, let used, let stamp):
+            do throws(CacheFiles.Trouble) {
+                guard var found = try CacheEntry.read(DiskPlace(key, in: folder).file, for: key) else {
+                    return discard(key, stamp)
+                }
+                note(key, used)
+                found.record = record
+                return found
+            } catch {
+                switch error {
+                // Evicted since, or removed from outside: a row without a file says nothing.
+                case .missing: forget(key, stamp)
+                case .bad: return discard(key, stamp)
+                case .unreadable: meters.add("cache_read_failed")
+                }
+                return nil
+            }
+        case .bad(let stamp): return discard(key, stamp)
         }
     }
 
-    /// Removes an entry that can't be believed. Another process may have put a good one there since: that costs a miss.
-    private func discard(_ place: Place) -> CacheFound? {
+    /// Removes an entry that can't be believed. Should another process have put a good file there since, that costs a miss.
+    private func discard(_ key: CacheKey, _ stamp: Int64) -> CacheFound? {
         meters.add("cache_bad_entry")
-        let cost = CacheFiles.status(place.file).map { Self.cost($0.byteCount) } ?? 0
-        if CacheFiles.remove(place.file) { book(-cost) }
+        forget(key, stamp)
         return nil
     }
 
-    /// Writes an entry. When the folder is above its limit, which only a trim that is still running lets happen, the
-    /// entry is left out instead.
-    package func store(_ found: CacheFound, for key: CacheKey) {
-        var file = CacheEntry.head(found, for: key)
-        if case .success(let artifact) = found.outcome { file += artifact.bytes }
-        let place = Place(key, in: folder)
-        let cost = Self.cost(file.count)
-        let hasRoom = ledger.withLock { ledger in
-            guard cost <= limit, ledger.held <= limit else { return false }
-            // Booked before it is written, so that the temporary file is counted as well.
-            ledger.held += cost
-            ledger.writtenSinceWalk += cost
-            return true
-        }
-        guard hasRoom else { return meters.add("cache_write_skipped") }
-        let replaced = CacheFiles.status(place.file).map { Self.cost($0.byteCount) } ?? 0
-        do throws(CacheFiles.Problem) {
-            try write(file, to: place)
-            book(-replaced)
-        } catch {
-            meters.add("cache_write_failed")
-            book(-cost)
+    private func forget(_ key: CacheKey, _ stamp: Int64) {
+        write { index throws(SQLite.Problem) in
+            try index.database.transaction { () throws(SQLite.Problem) in
+                guard try index.stamp(key.rowNumber) == stamp else { return }
+                try index.remove(key.rowNumber, stamp: stamp)
+                removeFile(DiskPlace(key, in: folder))
+            }
         }
     }
 
-    private func write(_ file: [UInt8], to place: Place) throws(CacheFiles.Problem) {
-        let temporary = "\(place.inner)/\(TemporaryName.make())"
+    /// Remembers that an entry was used, if that was long ago.
+    private func note(_ key: CacheKey, _ used: Int64) {
+        let now = clock()
+        guard now - used >= touchSeconds else { return }
+        state.withLock { if $0.used.count < 4096 { $0.used[key.rowNumber] = now } }
+    }
+
+    // MARK: - Writing
+
+    /// Keeps an entry in place of what was there.
+    package func store(_ found: CacheFound, for key: CacheKey) {
+        var found = found
+        found.record.key = key
+        let head = CacheEntry.head(found, for: key)
+        var payload: [UInt8] = []
+        if case .success(let artifact) = found.outcome { payload = artifact.bytes }
+        found.record.byteCount = payload.count
+        let row = DiskIndex.Row(place: .row, used: clock(), cost: 0, found: found, entry: head)
+        if head.count + payload.count <= Self.rowByteCount {
+            storeInRow(row, payload)
+        } else {
+            storeInFile(row, payload, DiskPlace(key, in: folder))
+        }
+    }
+
+    private func storeInRow(_ row: DiskIndex.Row, _ payload: [UInt8]) {
+        var row = row
+        row.entry += payload
+        let isKept = write(isStore: true) { index throws(SQLite.Problem) in
+            try emptyLog(index)
+            return try index.database.transaction { () throws(SQLite.Problem) in
+                guard try makeRoom(index, forRow: row.entry.count) else { return false }
+                // A file that the entry had before has no row any more.
+                if try index.hasFile(row.found.record.key.rowNumber) {
+                    removeFile(DiskPlace(row.found.record.key, in: folder))
+                }
+                try index.put(row)
+                return true
+            }
+        }
+        if isKept == false { meters.add("cache_write_skipped") }
+    }
+
+    /// Counted, written, synced, and only then named and given its row, both in one transaction: an eviction by another
+    /// process comes before that or after it.
+    private func storeInFile(_ row: DiskIndex.Row, _ payload: [UInt8], _ place: DiskPlace) {
+        let name = "\(place.inner)/\(TemporaryName.make())"
+        let id = row.found.record.key.rowNumber
+        var row = row
+        row.place = .file
+        row.cost = DiskPlace.cost(row.entry.count + payload.count)
+        let bytes = row.entry + payload
+        let isCounted = write(isStore: true) { [row] index throws(SQLite.Problem) in
+            try emptyLog(index)
+            return try index.database.transaction { () throws(SQLite.Problem) in
+                guard try makeRoom(index, forFile: row.cost) else { return false }
+                try index.announce(name, place.file, id: id, cost: row.cost, since: row.used)
+                return true
+            }
+        }
+        guard let isCounted else { return }
+        guard isCounted else { return meters.add("cache_write_skipped") }
+        do throws(CacheFiles.Problem) {
+            try writeFile(bytes, name, place)
+        } catch {
+            meters.add("cache_write_failed")
+            write { index throws(SQLite.Problem) in try index.withdraw(name) }
+            return
+        }
+        // Only the record of an entry in a file stands in its row.
+        let isNamed = write(isStore: true) { [row] index throws(SQLite.Problem) in
+            try index.database.transaction { () throws(SQLite.Problem) in
+                try index.withdraw(name)
+                guard CacheFiles.rename(name, place.file) else { return false }
+                try index.put(row)
+                return true
+            }
+        }
+        if isNamed == false { meters.add("cache_write_failed") }
+        if isNamed != true { _ = CacheFiles.remove(name) }
+    }
+
+    private func writeFile(
+        _ bytes: [UInt8], _ name: String, _ place: DiskPlace
+    ) throws(CacheFiles.Problem) {
         for attempt in 1... {
             do throws(CacheFiles.Problem) {
-                if attempt > 1 { try makeFolders(place) }
-                return try CacheFiles.write(file, to: place.file, temporary: temporary)
+                if attempt > 1 {
+                    for path in [place.outer, place.inner] { try CacheFiles.makeFolder(path) }
+                }
+                return try CacheFiles.write(bytes, to: name)
             } catch {
-                // The first entry of its folder, or a trim (of another process, perhaps) took a folder away between
-                // two of these steps: once more from the top. What is gone so often isn't to be had.
+                // The first entry of its folder, or a trim took a folder away between two of these steps.
                 guard error.isMissingFolder, attempt < 8 else { throw error }
             }
         }
     }
 
-    private func makeFolders(_ place: Place) throws(CacheFiles.Problem) {
-        var path = ""
-        for part in folder.split(separator: "/") {
-            path += (path.isEmpty && !folder.hasPrefix("/") ? "" : "/") + part
-            _ = try CacheFiles.makeFolder(path)
-        }
-        for path in [place.outer, place.inner] where try CacheFiles.makeFolder(path) { book(Self.block) }
-    }
-
-    private func book(_ bytes: Int) { ledger.withLock { $0.held += bytes } }
-
-    /// Takes a new record for an entry that is there.
+    /// Takes a new record for an entry that is there; its payload is not touched.
     package func renew(_ record: CacheRecord) {
-        guard var found = entry(for: record.key) else { return }
-        found.record = record
-        store(found, for: record.key)
-    }
-
-    package func remove(_ key: CacheKey) {
-        let place = Place(key, in: folder)
-        let cost = CacheFiles.status(place.file).map { Self.cost($0.byteCount) } ?? 0
-        if CacheFiles.remove(place.file) { book(-cost) }
-    }
-
-    /// Walks the folder: counts it, sweeps what dead writers left, and evicts the entries that were not used for
-    /// longest until nine tenths of the limit are left. One walk at a time; a second caller returns at once.
-    package func trim(stop: Stop) {
-        let before = ledger.withLock { ledger -> Int? in
-            if ledger.isWalking { return nil }
-            ledger.isWalking = true
-            ledger.writtenSinceWalk = 0
-            return ledger.held
+        guard let lookup = read({ index throws(SQLite.Problem) in try index.find(record.key) }) else {
+            return
         }
-        guard let before else { return }
-        defer { ledger.withLock { $0.isWalking = false } }
-        guard var found = walk(stop) else { return }
-        // What was written meanwhile may be counted twice; the next walk puts that right.
-        ledger.withLock { $0.held = found.held + max(0, $0.held - before) }
-        guard held > limit / 100 * 95 else { return }
-        found.entries.sort { $0.modified < $1.modified }
-        for entry in found.entries {
-            if held <= limit / 10 * 9 || stop.isOver { break }
-            evict(entry)
-        }
-    }
-
-    private struct Found {
-        var key: CacheKey
-        var cost: Int
-        var modified: Int
-    }
-
-    /// `nil` when stopped before the end.
-    private func walk(_ stop: Stop) -> (held: Int, entries: [Found])? {
-        var held = 0
-        var entries: [Found] = []
-        for outer in subfolders(of: folder) {
-            held += Self.block
-            for inner in subfolders(of: outer) {
-                if stop.isOver { return nil }
-                held += Self.block
-                for name in CacheFiles.names(in: inner) {
-                    // Gone since it was listed, or no plain file: not ours to count.
-                    guard let status = CacheFiles.status("\(inner)/\(name)"), status.isFile else { continue }
-                    let second = status.modified / 1_000_000_000
-                    if TemporaryName.matches(name), TemporaryName.isAbandoned(name, modifiedSecond: second) {
-                        if CacheFiles.remove("\(inner)/\(name)") { meters.add("cache_swept") }
-                        continue
-                    }
-                    held += Self.cost(status.byteCount)
-                    guard let key = CacheKey(hex: name) else { continue }
-                    entries.append(
-                        Found(key: key, cost: Self.cost(status.byteCount), modified: status.modified))
+        switch lookup {
+        case .missing, .bad: return
+        case .whole(var found, _):
+            found.record = record
+            store(found, for: record.key)
+        case .file(_, _, _, let stamp):
+            // The head is made from the whole entry, so that its checksum of the payload is the payload's.
+            guard var found = entry(for: record.key) else { return }
+            found.record = record
+            if case .success(let artifact) = found.outcome { found.record.byteCount = artifact.bytes.count }
+            let head = CacheEntry.head(found, for: record.key)
+            let cost = DiskPlace.cost(head.count + found.record.byteCount)
+            let row = DiskIndex.Row(place: .file, used: clock(), cost: cost, found: found, entry: head)
+            write { index throws(SQLite.Problem) in
+                try index.database.transaction { () throws(SQLite.Problem) in
+                    // Stored anew meanwhile: that record is newer than this one.
+                    if try index.stamp(record.key.rowNumber) == stamp { try index.put(row) }
                 }
             }
         }
-        return (held, entries)
     }
 
-    /// Only real folders with two hexadecimal digits for a name: a link that leads in a circle is passed by.
-    private func subfolders(of path: String) -> [String] {
-        CacheFiles.names(in: path).filter { $0.utf8.count == 2 }.map { "\(path)/\($0)" }
-            .filter { CacheFiles.status($0)?.isFolder ?? false }
+    package func remove(_ key: CacheKey) {
+        write { index throws(SQLite.Problem) in
+            try index.database.transaction { () throws(SQLite.Problem) in
+                guard let stamp = try index.stamp(key.rowNumber) else { return }
+                try index.remove(key.rowNumber, stamp: stamp)
+                removeFile(DiskPlace(key, in: folder))
+            }
+        }
+        _ = state.withLock { $0.used.removeValue(forKey: key.rowNumber) }
     }
 
-    private func evict(_ entry: Found) {
-        let place = Place(entry.key, in: folder)
+    /// Folders go with their last entry. A writer that loses its folder to this makes it again.
+    func removeFile(_ place: DiskPlace) {
         guard CacheFiles.remove(place.file) else { return }
-        meters.add("cache_evicted")
-        book(-entry.cost)
-        // Folders go with their last entry. A writer that loses its folder to this makes it again.
-        if CacheFiles.removeFolder(place.inner) {
-            book(-Self.block)
-            if CacheFiles.removeFolder(place.outer) { book(-Self.block) }
+        if CacheFiles.removeFolder(place.inner) { _ = CacheFiles.removeFolder(place.outer) }
+    }
+
+    // MARK: - The connections
+
+    /// - Parameter isStore: an entry is lost when there is no index; upkeep then has nothing to do.
+    @discardableResult
+    func write<Value: Sendable>(
+        isStore: Bool = false, _ body: (inout DiskIndex) throws(SQLite.Problem) -> Value
+    ) -> Value? {
+        do throws(SQLite.Problem) { return try use(writer, isWriting: true, body) } catch {
+            if isStore || error.code != SQLite.Problem.noIndex { meters.add("cache_write_failed") }
+            return nil
         }
     }
 
-    /// File systems allot whole blocks, to a folder too. Counting them bounds the number of entries as well.
-    private static let block = 4096
-    private static func cost(_ byteCount: Int) -> Int { (byteCount + block - 1) / block * block }
-}
+    func read<Value: Sendable>(_ body: (inout DiskIndex) throws(SQLite.Problem) -> Value) -> Value? {
+        do throws(SQLite.Problem) { return try use(reader, body) } catch {
+            if error.code != SQLite.Problem.noIndex { meters.add("cache_read_failed") }
+            return nil
+        }
+    }
 
-/// Where an entry lies. Two levels of 256 folders keep each small up to tens of millions of entries.
-private struct Place {
-    let outer: String
-    let inner: String
-    let file: String
+    private func use<Value: Sendable>(
+        _ slot: Slot, isWriting: Bool = false, _ body: (inout DiskIndex) throws(SQLite.Problem) -> Value
+    ) throws(SQLite.Problem) -> Value {
+        try slot.index.withLock { index throws(SQLite.Problem) in
+            // A second process may have replaced a damaged index, and somebody may have removed the folder.
+            if index != nil, !isCurrent(&index!, surely: isWriting) { index = nil }
+            if index == nil { index = try open() }
+            let generation = index?.generation ?? 0
+            do throws(SQLite.Problem) { return try body(&index!) } catch {
+                if error.isDamage || error.isMissingTable {
+                    meters.add("cache_index_damaged")
+                    replaceIndex(seenBy: generation)
+                }
+                throw error
+            }
+        }
+    }
 
-    init(_ key: CacheKey, in folder: String) {
-        let hex = key.hex
-        outer = "\(folder)/\(hex.prefix(2))"
-        inner = "\(outer)/\(hex.dropFirst(2).prefix(2))"
-        file = "\(inner)/\(hex)"
+    /// Whether the connection's file is still the index. Asks the disk once a second, or at once when it must be sure.
+    private func isCurrent(_ index: inout DiskIndex, surely: Bool = false) -> Bool {
+        guard index.generation == state.withLock({ $0.generation }) else { return false }
+        let now = clock()
+        if !surely, index.checkedAt == now { return true }
+        guard !index.database.hasMoved else { return false }
+        index.checkedAt = now
+        return true
     }
 }
 
@@ -229,6 +349,6 @@ extension DiskCache {
     package func artifact(for key: CacheKey) -> Artifact? { try? entry(for: key)?.outcome.get() }
 
     package func store(_ artifact: Artifact, for key: CacheKey) {
-        store(CacheFound(.success(artifact), CacheRecord(key: key)), for: key)
+        store(CacheFound(.success(artifact), CacheRecord(key: key, storedAt: clock())), for: key)
     }
 }

@@ -1,32 +1,46 @@
 package import FramemillEngine
 package import FramemillMedia
+internal import Synchronization
 
 /// Memory in front of disk. Nothing that goes wrong in here is an error to its caller: it is a miss, or a picture that
 /// is not kept, and a count in `Meters`.
 package final class TwoLevelCache: Sendable {
     private let memory: MemoryCache
     private let disk: DiskCache?
-    /// Two threads: one may walk the folder while the other answers.
+    /// Two threads: one may trim while the other answers.
     private let lane: Lane<Void>?
-    /// Ends a walk when the cache closes.
+    private let isClosed = Atomic<Bool>(false)
+    /// Ends a trim when the cache closes.
     private let closing = Stop(after: .seconds(100 * 365 * 86400))
 
     /// - Parameter directory: made when it isn't there; `nil` keeps pictures in memory alone.
-    package init(directory: String?, memoryBytes: Int, diskBytes: Int64, meters: Meters) {
+    package init(
+        directory: String?, memoryBytes: Int, diskBytes: Int64, diskEntries: Int = 1_000_000, meters: Meters
+    ) {
         memory = MemoryCache(bytes: memoryBytes)
         guard let directory, diskBytes > 0 else {
             (disk, lane) = (nil, nil)
             return
         }
-        disk = DiskCache(folder: directory, bytes: diskBytes, meters: meters)
+        disk = DiskCache(folder: directory, bytes: diskBytes, entries: diskEntries, meters: meters)
         lane = Lane("store", width: 2, stackBytes: 1 << 20) { () }
         trim()
     }
 
-    /// The entry, from memory or else from disk. A hit in memory takes no thread but the caller's.
+    /// The entry, from memory or else from disk. A hit takes no thread but the caller's where the disk is quick.
     package func entry(for key: CacheKey, stop: Stop) async -> CacheFound? {
         if let found = memory.entry(for: key) { return found }
         guard let disk, let lane else { return nil }
+        if !stop.isCancelled, !isClosed.load(ordering: .relaxed) {
+            switch disk.entryAtOnce(for: key) {
+            case .missing: return nil
+            case .found(let found):
+                memory.store(found, for: key)
+                if disk.wantsTrim { trim() }
+                return found
+            case .askTheLane: break
+            }
+        }
         // Cancelled or closed: whoever asked finds that out at the next step, from the same `Stop`.
         guard let found = try? await lane.run(stop: stop, { _, _ in disk.entry(for: key) }) else {
             return nil
@@ -67,18 +81,20 @@ package final class TwoLevelCache: Sendable {
         try? await lane.run(stop: stop) { _, _ in disk.remove(key) }
     }
 
-    /// Counts and trims the folder behind everything else that the lane has to do.
+    /// Opens and trims behind everything else that the lane has to do.
     private func trim() {
         guard let disk, let lane else { return }
         Task { [closing] in
-            // Refused when the cache has been closed: the next start walks the folder anyway.
+            // Refused when the cache has been closed: the next start does it.
             try? await lane.run(priority: .backfill, stop: closing) { _, stop in disk.trim(stop: stop) }
         }
     }
 
     /// Finishes what is queued, refuses what is new, and ends the threads. Pictures in memory can still be had.
     package func close() {
+        guard !isClosed.exchange(true, ordering: .relaxed) else { return }
         closing.raise()
+        if let disk { lane?.post { disk.saveUse() } }
         lane?.close()
     }
 }
