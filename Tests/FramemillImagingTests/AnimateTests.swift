@@ -1,6 +1,7 @@
 import Foundation
 import FramemillEngine
 import FramemillMedia
+import Synchronization
 import TestSupport
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 
 /// Moving results, judged by libwebp's own player.
 struct AnimateTests {
-    static let rows = Corpus.rows("gif", "webp").filter {
+    static let rows = Corpus.rows("gif", "webp", "apng").filter {
         // Long and large ones take minutes without loss, and prove nothing that the others don't.
         $0.refusals.isEmpty && ($0.number("frames") ?? 1) > 1 && $0.byteCount < 120_000
             && !$0.path.contains("many_frames") && !$0.path.contains("big_screen")
@@ -189,5 +190,56 @@ struct AnimateTests {
         } throws: { error in
             (error as? Failure)?.reason == .badOption
         }
+    }
+
+    @Test func endsWhenNobodyWaitsAndLetsTheSourceGo() {
+        let frames = (0..<400).map { index in
+            DrawnGIF.Frame(index % 3, at: (left: 0, top: 0, width: 64, height: 64))
+        }
+        let source = DrawnGIF.bytes(width: 64, height: 64, loop: 0, frames)
+        weak var freed: RaisingReader?
+        do {
+            let stop = Stop(after: .seconds(60))
+            // The index is read once; among the frames somebody cancels.
+            let reader = RaisingReader(source, stop, after: source.count * 3 / 2)
+            freed = reader
+            #expect {
+                try Imaging().render(reader, recipe: Self.recipe(), limits: Limits(), stop: stop)
+            } throws: { error in
+                (error as? Failure)?.reason == .cancelled
+            }
+            #expect(reader.cost.bytes < source.count * 2)
+        }
+        #expect(freed == nil)
+    }
+}
+
+/// A source whose caller cancels once so many bytes were read.
+private final class RaisingReader: ByteReader {
+    private let inner: MemoryReader
+    private let stop: Stop
+    private let most: Int
+    private let given = Mutex(0)
+
+    init(_ bytes: [UInt8], _ stop: Stop, after most: Int) {
+        inner = MemoryReader(bytes)
+        self.stop = stop
+        self.most = most
+    }
+
+    var byteCount: Int64? { inner.byteCount }
+    var isLocal: Bool { true }
+    var cost: (bytes: Int64, requests: Int) { (Int64(given.withLock { $0 }), 0) }
+    func expect(_ range: Range<Int64>) {}
+
+    func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(Failure) -> Int {
+        // The caller's own buffer, handed on.
+        let count = try unsafe inner.read(at: offset, into: buffer)
+        let total = given.withLock { given in
+            given += count
+            return given
+        }
+        if total > most { stop.raise() }
+        return count
     }
 }

@@ -65,6 +65,25 @@ import Testing
         #expect(far.facts.requests <= 3)
     }
 
+    @Test func fetchesALongAnimationOnce() async throws {
+        // More than the pieces of a source that are kept in memory.
+        try Tool.output(
+            "ffmpeg",
+            [
+                "-v", "error", "-f", "lavfi", "-i", "color=gray:s=640x480:r=12:d=3,noise=alls=100:allf=t",
+                folder.file("noise.gif"),
+            ])
+        let byteCount = try folder.read("noise.gif").count
+        #expect(byteCount > 10 << 20)
+        var recipe = Recipe()
+        recipe.box = .longestSide(16)
+        recipe.format = .webp
+        recipe.animated = Recipe.Animated()
+        let cover = try await mill().cover(for: Request(server.url("/file/noise.gif"), recipe: recipe))
+        #expect(cover.facts.animation?.frameCount == 36)
+        #expect(cover.facts.bytesRead <= byteCount + byteCount / 50)
+    }
+
     @Test func makesANewCoverWhenAFileIsOverwritten() async throws {
         let mill = try mill()
         let request = Request(folder.file("front.mp4"))

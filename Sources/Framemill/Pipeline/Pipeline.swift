@@ -83,9 +83,29 @@ final class Pipeline: Sendable {
     private func make(_ request: Request) async throws(Failure) -> Artifact {
         let crew = Crew(decode, permits: permits, priority: request.priority)
         return try await reading(request) { [renderer, configuration] reader, stop throws(Failure) in
-            try renderer.render(
-                reader, recipe: request.recipe, limits: configuration.limits, crew: crew, stop: stop)
+            let source = request.recipe.animated == nil ? reader : try Self.readTwice(reader)
+            return try renderer.render(
+                source, recipe: request.recipe, limits: configuration.limits, crew: crew, stop: stop)
         }
+    }
+
+    /// An animation is read for its index and again for its frames: from far away it is kept in between, as long as it
+    /// may be. A video finds its frames by its index and is read in parts.
+    private static func readTwice(_ reader: any ByteReader) throws(Failure) -> any ByteReader {
+        guard !reader.isLocal else { return reader }
+        var got = 0
+        var failure: Failure?
+        let head = unsafe [UInt8](unsafeUninitializedCapacity: 16) { room, count in
+            do throws(Failure) {
+                // As many as were read, of the sixteen that there is room for.
+                got = try unsafe reader.read(at: 0, into: UnsafeMutableRawBufferPointer(room))
+            } catch {
+                failure = error
+            }
+            count = got
+        }
+        if let failure { throw failure }
+        return [.gif, .webp, .png].contains(Format.sniff(head)) ? try KeptReader(reader) : reader
     }
 
     /// The key names the first URL: mirrors are other ways to the same bytes, and come and go.

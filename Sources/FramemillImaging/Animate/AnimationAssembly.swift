@@ -43,7 +43,9 @@ struct AnimationAssembly {
         }
         let (manner, stop, all) = (manner, stop, pieces)
         let files = try crew.map(pieces.count) { (index) throws(Failure) in
-            try WebPEncoding.encode(all[index].bitmap, manner, stop: stop)
+            let piece = all[index]
+            return try WebPEncoding.encode(
+                piece.bitmap, manner, keepsHidden: piece.blends && !manner.isLossless, stop: stop)
         }
         for (encoded, piece) in zip(files, pieces) {
             if file == nil {

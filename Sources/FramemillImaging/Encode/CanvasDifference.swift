@@ -157,21 +157,42 @@ struct CanvasDifference {
         return zip(still, fixed).contains { !$0 && $1 } ? nil : still
     }
 
+    /// The box with its still blocks transparent.
+    ///
+    /// A lossy frame keeps the colours of still blocks beside those that are written, although nobody sees them there:
+    /// its filter for block edges mixes what it finds on both sides. The others are one plain colour, which costs nothing.
     private mutating func blended(_ canvas: Bitmap, _ box: Box, _ still: [Bool], side: Int) -> CanvasPiece {
         var bitmap = cut(canvas, box)
         bitmap.hasAlpha = true
-        let across = (bitmap.width + side - 1) / side
-        for y in 0..<bitmap.height {
-            for x in 0..<bitmap.width {
-                let pixel = (y * bitmap.width + x) * 4
-                let place = ((y + box.top) * width + x + box.left) * 4
-                for channel in 0..<4 {
-                    if still[y / side * across + x / side] {
-                        bitmap.pixels[pixel + channel] = 0
-                    } else {
-                        shown[place + channel] = canvas.pixels[place + channel]
-                    }
+        let (width, height) = (bitmap.width, bitmap.height)
+        let (across, down) = ((width + side - 1) / side, (height + side - 1) / side)
+        var plain: ArraySlice<UInt8> = [0, 0, 0]
+        for block in still.indices {
+            let (column, row) = (block % across, block / across)
+            let isPlain =
+                still[block]
+                && (isLossless
+                    || (max(0, row - 1)...min(down - 1, row + 1)).allSatisfy { row in
+                        (max(0, column - 1)...min(across - 1, column + 1)).allSatisfy {
+                            still[row * across + $0]
+                        }
+                    })
+            let columns = column * side..<min(width, (column + 1) * side)
+            for y in row * side..<min(height, (row + 1) * side) {
+                let pixels = (y * width + columns.lowerBound) * 4..<(y * width + columns.upperBound) * 4
+                if !still[block] {
+                    let place = ((y + box.top) * self.width + columns.lowerBound + box.left) * 4
+                    shown.replaceSubrange(place..<place + pixels.count, with: bitmap.pixels[pixels])
+                    continue
                 }
+                for pixel in stride(from: pixels.lowerBound, to: pixels.upperBound, by: 4) {
+                    if isPlain { bitmap.pixels.replaceSubrange(pixel..<pixel + 3, with: plain) }
+                    bitmap.pixels[pixel + 3] = 0
+                }
+            }
+            if !isPlain, !isLossless {
+                let corner = (row * side * width + columns.upperBound - 1) * 4
+                plain = bitmap.pixels[corner..<corner + 3]
             }
         }
         return CanvasPiece(left: box.left, top: box.top, bitmap: bitmap, blends: true)

@@ -17,8 +17,12 @@ enum WebPEncoding {
     /// Longer sides have no room in the format's header.
     static let longestSide = 16_383
 
-    /// - Parameter stop: asked while libwebp works; a small still picture is over too soon to ask.
-    static func encode(_ bitmap: Bitmap, _ manner: Manner, stop: Stop? = nil) throws(Failure) -> [UInt8] {
+    /// - Parameters:
+    ///   - keepsHidden: write the colours under fully transparent pixels as they are, not as libwebp finds them cheap.
+    ///   - stop: asked while libwebp works; a small still picture is over too soon to ask.
+    static func encode(
+        _ bitmap: Bitmap, _ manner: Manner, keepsHidden: Bool = false, stop: Stop? = nil
+    ) throws(Failure) -> [UInt8] {
         guard bitmap.width <= longestSide, bitmap.height <= longestSide else {
             throw Failure(
                 .notSupported, .encode,
@@ -27,6 +31,7 @@ enum WebPEncoding {
         var config = WebPConfig()
         guard unsafe WebPConfigInit(&config) != 0 else { throw versionDiffers }
         config.method = Int32(manner.effort)
+        config.exact = keepsHidden ? 1 : 0
         if manner.isLossless {
             config.lossless = 1
             // Where it loses nothing, libwebp's quality is one more measure of effort: about what its own presets give.
