@@ -179,6 +179,7 @@ public struct Imaging: Renderer {
         let cost = reader.cost
         facts.bytesRead = cost.bytes
         facts.requests = cost.requests
+        facts.peakMemoryBytes = StageTimer.peakMemoryBytes
         facts.milliseconds = timer.finished()
     }
 }

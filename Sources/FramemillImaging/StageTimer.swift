@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Milliseconds per stage of one picture.
 struct StageTimer {
     private let began = ContinuousClock.now
@@ -17,6 +19,14 @@ struct StageTimer {
         var all = spent.mapValues { ($0 * 100).rounded() / 100 }
         all["total"] = (Self.milliseconds(began.duration(to: .now)) * 100).rounded() / 100
         return all
+    }
+
+    /// The most that this process had in memory so far; `nil` where the system does not say.
+    static var peakMemoryBytes: Int64? {
+        var usage = rusage()
+        // Fills the struct, which is ours; on Linux `ru_maxrss` counts KiB (getrusage(2)).
+        guard unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 else { return nil }
+        return Int64(usage.ru_maxrss) * 1024
     }
 
     private static func milliseconds(_ time: Duration) -> Double { time / .milliseconds(1) }

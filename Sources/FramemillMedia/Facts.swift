@@ -57,6 +57,9 @@ public struct Facts: Sendable, Codable, Equatable {
     /// Bytes of the source that were read; over the network, all that were received.
     public var bytesRead: Int64 = 0
     public var requests: Int = 0
+    /// The most resident memory, in bytes, that the process which made the picture had used by then, for this one and
+    /// whatever it made beside and before it.
+    public var peakMemoryBytes: Int64?
     /// Decoded frames the search went through.
     public var framesDecoded: Int = 0
     /// Milliseconds per stage: `fetch` (waiting for bytes), `probe`, `decode`, `transform`, `encode`, `total`.

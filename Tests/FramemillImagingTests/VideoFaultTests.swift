@@ -192,6 +192,8 @@ import Testing
             ])
         let facts = try cover(clip, box: .longestSide(64)).facts
         #expect(!facts.dark)
+        // One stored picture at least, said with the cover.
+        #expect(try #require(facts.peakMemoryBytes) > 3840 * 2160 * 3 / 2)
         #expect(frames.contains(Int(((facts.timeUsed ?? 0) * 25).rounded())), "\(facts.timeUsed ?? -1)")
         #expect(group == 999 || facts.framesDecoded <= 4)
     }
