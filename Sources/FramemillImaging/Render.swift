@@ -179,7 +179,7 @@ public struct Imaging: Renderer {
         let cost = reader.cost
         facts.bytesRead = cost.bytes
         facts.requests = cost.requests
-        facts.peakMemoryBytes = StageTimer.peakMemoryBytes
+        facts.peakBytes = StageTimer.peakBytes
         facts.milliseconds = timer.finished()
     }
 }

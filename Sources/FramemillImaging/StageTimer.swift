@@ -22,7 +22,7 @@ struct StageTimer {
     }
 
     /// The most that this process had in memory so far; `nil` where the system does not say.
-    static var peakMemoryBytes: Int64? {
+    static var peakBytes: Int64? {
         var usage = rusage()
         // Fills the struct, which is ours; on Linux `ru_maxrss` counts KiB (getrusage(2)).
         guard unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 else { return nil }

@@ -59,7 +59,7 @@ public struct Facts: Sendable, Codable, Equatable {
     public var requests: Int = 0
     /// The most resident memory, in bytes, that the process which made the picture had used by then, for this one and
     /// whatever it made beside and before it.
-    public var peakMemoryBytes: Int64?
+    public var peakBytes: Int64?
     /// Decoded frames the search went through.
     public var framesDecoded: Int = 0
     /// Milliseconds per stage: `fetch` (waiting for bytes), `probe`, `decode`, `transform`, `encode`, `total`.

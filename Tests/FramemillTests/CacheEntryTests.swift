@@ -38,6 +38,7 @@ import Testing
         facts.animation = .init(frameCount: 3, plays: 2, duration: 0.3)
         facts.animation?.passedThrough = true
         (facts.bytesRead, facts.requests, facts.framesDecoded) = (1 << 40, 3, 9)
+        facts.peakBytes = 1 << 41
         facts.milliseconds = ["fetch": 1.25, "total": 1e9, "": 0]
         return facts
     }

@@ -173,6 +173,7 @@ extension Facts {
         }
         coder.pass(&bytesRead)
         coder.pass(&requests)
+        coder.pass(&peakBytes, blank: 0) { $0.pass(&$1) }
         coder.pass(&framesDecoded)
         coder.pass(&milliseconds)
     }
