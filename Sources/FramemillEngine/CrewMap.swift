@@ -3,12 +3,14 @@ internal import Synchronization
 
 extension Crew {
     /// What `body` makes of each index below `count`, in order. Only on a lane's own thread that holds a permit.
+    /// - Parameter helpers: as for `each`.
     /// - Throws: the failure of the first part that failed; the other parts have ended too.
     public func map<Value: Sendable>(
-        _ count: Int, _ body: @escaping @Sendable (Int) throws(Failure) -> Value
+        _ count: Int, helpers: Int = .max, _ body: @escaping @Sendable (Int) throws(Failure) -> Value
     ) throws(Failure) -> [Value] {
         let results = Results<Value>(count)
-        each(count) { index in results.keep(index) { () throws(Failure) in try body(index) } }
+        each(count, helpers: helpers) { index in results.keep(index) { () throws(Failure) in try body(index) }
+        }
         return try results.inOrder()
     }
 }

@@ -143,18 +143,12 @@ public struct Imaging: Renderer {
         var head = [UInt8](repeating: 0, count: 4096)
         var filled = 0
         while filled < head.count {
-            var failure: Failure?
-            let got = unsafe head.withUnsafeMutableBytes { target in
-                do throws(Failure) {
-                    // The rest of `head`, for the length of this call.
-                    return unsafe try reader.read(
-                        at: Int64(filled), into: UnsafeMutableRawBufferPointer(rebasing: target[filled...]))
-                } catch {
-                    failure = error
-                    return 0
-                }
+            let start = filled
+            let got = try unsafe head.lendingMutable { room throws(Failure) in
+                // The rest of `head`, for the length of this call.
+                try unsafe reader.read(
+                    at: Int64(start), into: UnsafeMutableRawBufferPointer(rebasing: room[start...]))
             }
-            if let failure { throw failure }
             if got == 0 { break }
             filled += got
         }

@@ -31,6 +31,10 @@ public struct AnimationFacts: Sendable, Codable, Equatable {
     public var animated: Bool { frames.count > 1 }
     /// One showing, by the effective delays. Never zero.
     public var milliseconds: Int { frames.reduce(0) { $0 + $1.delay } }
+    /// Whether a frame's rectangle is the whole canvas or more.
+    public func isCovered(by frame: FrameFacts) -> Bool {
+        frame.left == 0 && frame.top == 0 && frame.width >= width && frame.height >= height
+    }
     /// The bytes of one canvas in memory.
     public var canvasBytes: Int { width * height * 4 }
 }

@@ -46,7 +46,7 @@ import Testing
     @Test func batchMakesWhatMovesMove() throws {
         let command = try Command()
         try command.folder.write(Self.gif, to: "a.gif")
-        try command.folder.write(Command.noise, to: "b.png")
+        try command.folder.write(Command.noise.get(), to: "b.png")
         let list = "a.gif\nb.png\n"
         let result = try command.run("batch", "-", "--out", "out", "--animated", "--size", "30", input: list)
         #expect(result.status == 0, "\(result.errorText)")

@@ -142,7 +142,7 @@ import Testing
     @Test func aFullDiskFailsTheLineAndLeavesNothing() throws {
         let command = try Command()
         try command.writeClips("a.mp4")
-        try command.folder.write(Command.noise, to: "noise.png")
+        try command.folder.write(Command.noise.get(), to: "noise.png")
         try command.write("noise.png\na.mp4\n", to: "list")
         // A limit of 16 KiB for every file stands in for a disk without room.
         let script = "ulimit -f 16; exec \"$0\" batch list --out out --cache none --format png --size 0"

@@ -10,19 +10,28 @@ internal import FramemillEngine
 internal import FramemillMedia
 
 struct Compositor {
-    let width: Int
-    let height: Int
-    let arithmetic: BlendArithmetic
+    private let facts: AnimationFacts
+    private let arithmetic: BlendArithmetic
+    private var width: Int { facts.width }
+    private var height: Int { facts.height }
+
+    init(_ facts: AnimationFacts) {
+        self.facts = facts
+        arithmetic =
+            switch facts.container {
+            case "gif": .none
+            case "webp": .webp
+            default: .apng
+            }
+    }
 
     /// Draws `patches` of the frames from `place.next` on. `place` then stands behind them.
-    func draw(_ patches: [Patch], of facts: [FrameFacts], at place: inout AnimationPlace, crew: Crew)
-        -> [Bitmap]
-    {
+    func draw(_ patches: [Patch], at place: inout AnimationPlace, crew: Crew) -> [Bitmap] {
         var steps: [Step] = []
         steps.reserveCapacity(patches.count)
         var below = Canvas(index: nil, isOpaque: place.isBaseOpaque, clear: place.clear)
         for (index, patch) in patches.enumerated() {
-            let frame = facts[place.next + index]
+            let frame = facts.frames[place.next + index]
             let hidesAll = hides(frame, patch)
             steps.append(Step(patch: patch, frame: frame, below: hidesAll ? nil : below))
             let isOpaque = hidesAll || below.isOpaque && below.clear == nil && frame.blend == .over
@@ -83,12 +92,7 @@ struct Compositor {
 
     private func hides(_ frame: FrameFacts, _ patch: Patch) -> Bool {
         guard patch.isOpaque || frame.blend == .source else { return false }
-        return patch.pixelCount == frame.width * frame.height && covers(frame)
-    }
-
-    /// Whether its rectangle is the whole canvas or more.
-    func covers(_ frame: FrameFacts) -> Bool {
-        frame.left == 0 && frame.top == 0 && frame.width >= width && frame.height >= height
+        return patch.pixelCount == frame.width * frame.height && facts.isCovered(by: frame)
     }
 
     private func rectangle(_ frame: FrameFacts) -> AnimationPlace.Rectangle {

@@ -3,7 +3,6 @@
 
 internal import FramemillEngine
 internal import FramemillMedia
-internal import Synchronization
 
 /// Any animation, whatever its format.
 struct FrameDecoder: AnimationDecoder {
@@ -15,13 +14,7 @@ struct FrameDecoder: AnimationDecoder {
     init(_ source: any FrameSource) {
         self.source = source
         facts = source.facts
-        let arithmetic: BlendArithmetic =
-            switch facts.container {
-            case "gif": .none
-            case "webp": .webp
-            default: .apng
-            }
-        compositor = Compositor(width: facts.width, height: facts.height, arithmetic: arithmetic)
+        compositor = Compositor(facts)
         starts = FrameStarts(source)
     }
 
@@ -35,7 +28,7 @@ struct FrameDecoder: AnimationDecoder {
         var patches = try patches(window, crew, stop)
         let end = patches.firstIndex(where: \.isLast)
         if let end { patches.removeLast(patches.count - end - 1) }
-        let canvases = compositor.draw(patches, of: facts.frames, at: &place, crew: crew)
+        let canvases = compositor.draw(patches, at: &place, crew: crew)
         if end != nil { place.next = facts.frames.count }
         for patch in patches { source.recycle(patch) }
         return canvases.indices.map { offset in
@@ -88,35 +81,10 @@ struct FrameDecoder: AnimationDecoder {
             for index in window { patches.append(try source.patch(index, stop: stop)) }
             return patches
         }
-        let slots = Slots(window.count)
         let work = window.reduce(0) { $0 + source.patchBytes($1) }
-        crew.each(window.count, helpers: work < 1 << 17 ? 0 : .max) { [source] offset in
-            slots.fill(offset) { () throws(Failure) in
-                try source.patch(window.lowerBound + offset, stop: stop)
-            }
+        return try crew.map(window.count, helpers: work < 1 << 17 ? 0 : .max) {
+            [source] (offset) throws(Failure) in
+            try source.patch(window.lowerBound + offset, stop: stop)
         }
-        return try slots.take()
-    }
-}
-
-/// Where results of several threads meet.
-private final class Slots: Sendable {
-    private let results: Mutex<[Result<Patch, Failure>?]>
-
-    init(_ count: Int) { results = Mutex(Array(repeating: nil, count: count)) }
-
-    func fill(_ index: Int, _ make: () throws(Failure) -> Patch) {
-        let result: Result<Patch, Failure>
-        do throws(Failure) { result = .success(try make()) } catch { result = .failure(error) }
-        results.withLock { $0[index] = result }
-    }
-
-    func take() throws(Failure) -> [Patch] {
-        var patches: [Patch] = []
-        for result in results.withLock({ $0 }) {
-            guard let result else { throw Failure(.internalError, .decode, "a frame was left out") }
-            patches.append(try result.get())
-        }
-        return patches
     }
 }

@@ -7,15 +7,12 @@ struct FrameStarts: Sendable {
 
     init(_ source: any FrameSource) {
         let facts = source.facts
-        func covers(_ frame: FrameFacts) -> Bool {
-            frame.left == 0 && frame.top == 0 && frame.width >= facts.width && frame.height >= facts.height
-        }
         var starts: [Int] = [0]
         for (index, frame) in facts.frames.enumerated().dropFirst() {
             let before = facts.frames[index - 1]
             // What a frame with the disposal "previous" hides comes back after it.
-            let hides = covers(frame) && source.hidesBelow(index) && frame.disposal != .previous
-            if hides || before.disposal == .background && covers(before) {
+            let hides = facts.isCovered(by: frame) && source.hidesBelow(index) && frame.disposal != .previous
+            if hides || before.disposal == .background && facts.isCovered(by: before) {
                 starts.append(index)
             }
         }

@@ -105,9 +105,10 @@ extension WebPContainer {
                 hasAlpha: frame.has_alpha != 0)
             let described = unsafe Self.facts(frame)
             if let before = facts.frames.last, let key = records.last?.isKey {
-                let isCleared = before.disposal == .background && (covers(before) || key)
+                let isCleared = before.disposal == .background && (facts.isCovered(by: before) || key)
                 record.isKey =
-                    isCleared || covers(described) && (!record.hasAlpha || described.blend == .source)
+                    isCleared
+                    || facts.isCovered(by: described) && (!record.hasAlpha || described.blend == .source)
             }
             records.append(record)
             facts.frames.append(described)
@@ -118,8 +119,6 @@ extension WebPContainer {
         }
         return (facts, records)
     }
-
-    private func covers(_ frame: FrameFacts) -> Bool { frame.width == width && frame.height == height }
 
     private static func facts(_ frame: WebPIterator) -> FrameFacts {
         // A copy of plain fields.

@@ -29,9 +29,7 @@ enum GIFCover {
         var facts = facts(animation)
         facts.degraded = index > 0 || !patch.isWhole
         var place = AnimationPlace(next: index)
-        let compositor = Compositor(
-            width: animation.facts.width, height: animation.facts.height, arithmetic: .none)
-        var bitmap = compositor.draw([patch], of: animation.facts.frames, at: &place, crew: .alone)[0]
+        var bitmap = Compositor(animation.facts).draw([patch], at: &place, crew: .alone)[0]
         // Many a transparent index is never used.
         let pixels = bitmap.pixels
         bitmap.hasAlpha = !stride(from: 3, to: pixels.count, by: 4).allSatisfy { pixels[$0] == 255 }

@@ -26,8 +26,8 @@ enum Still {
         _ format: Format, _ reader: any ByteReader, limits: Limits, stop: Stop,
         targetBox: (width: Int, height: Int)?
     ) throws(Failure) -> StillPicture {
+        // Nothing is read before a decoder asks, and a GIF's reads by itself.
         let source = SourceBytes(reader, limits: limits, stop: stop)
-        try refuseEmpty(source)
         var picture =
             switch format {
             case .jpeg: try JPEGDecoding.decode(source, targetBox: targetBox)
@@ -46,7 +46,6 @@ enum Still {
         _ format: Format, _ reader: any ByteReader, limits: Limits, stop: Stop
     ) throws(Failure) -> StillHeader {
         let source = SourceBytes(reader, limits: limits, stop: stop)
-        try refuseEmpty(source)
         var header =
             switch format {
             case .jpeg: try JPEGDecoding.facts(source)
@@ -80,10 +79,6 @@ enum Still {
 
     private static func megapixels(_ pixels: Int) -> String {
         pixels < 1_000_000 ? "\(pixels) px" : "\((pixels + 500_000) / 1_000_000) Mpx"
-    }
-
-    private static func refuseEmpty(_ source: SourceBytes) throws(Failure) {
-        guard try source.fill(to: 1) else { throw Failure(.empty, .probe, "the source has no bytes") }
     }
 
     static func refusal(_ format: Format) -> Failure {
