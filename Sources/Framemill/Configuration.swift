@@ -19,6 +19,8 @@ public struct Configuration: Sendable {
     public var memoryCacheBytes: Int = 64 << 20
     /// Level 2. 1 GiB hold about 50,000 covers of 20 KB.
     public var diskCacheBytes: Int64 = 1 << 30
+    /// Level 2, in entries. Bounds the files on the disk, of which some file systems have few.
+    public var diskCacheEntries: Int = 1_000_000
     /// Pixels of one playing animation in memory: what is being decoded, what waits for the consumer, and the canvas
     /// that the next frame is drawn on. 16 MiB are 12 frames of 500 x 500, enough for every core of a small machine; a
     /// canvas that is larger by itself is decoded frame by frame.

@@ -14,6 +14,12 @@ enum Main {
           the first frame of an animation alone, and while N others (default 100) are being played
                framemill-bench mutants [--variants N] [--seed N] FILE...
           decodes N broken variants of animations (default 10000); each must end with frames or a failure
+               framemill-bench cache [--entries N] [--bytes N] [--rounds N]
+          hits and misses on disk by every way to them: N entries (default 2000) of N bytes (20000), read at random
+               framemill-bench cache-start DIR N
+          fills a cache to N entries, and says how long a start and a count take then
+               framemill-bench cache-fill DIR | cache-check DIR | cache-flip N
+          for Tests/cache-kill.sh: stores and reads until it is killed; reads what is there; flips N bits
 
         """
 
@@ -25,6 +31,11 @@ enum Main {
             case "gif": try GIFBench(words).run()
             case "first-frame": try await FirstFrame(words).run()
             case "mutants": try Mutants(words).run()
+            case "cache": try await CacheBench(words).run()
+            case "cache-start": try CacheStorm.start(words)
+            case "cache-fill": try CacheStorm.fill(words)
+            case "cache-check": try CacheStorm.check(words)
+            case "cache-flip": try CacheStorm.flip(words)
             case "--help", "-h", "help": print(usage, terminator: "")
             default: throw Failure(.badOption, .input, usage)
             }

@@ -55,6 +55,7 @@ struct Main {
         case "frames": return try await Frames.run(arguments, signals)
         case "animate": return try await Single.animate(arguments, signals)
         case "probe": return try await Single.probe(arguments, signals)
+        case "cache": return try await CacheTool.run(arguments, signals)
         default:
             var batch = try Batch(try BatchOptions(arguments), signals: signals)
             return try await batch.run()

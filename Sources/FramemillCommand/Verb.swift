@@ -40,7 +40,7 @@ struct Verb: Sendable {
     var options: [Option]
     var notes: String
 
-    static let all = [batch, cover, animate, frames, probe]
+    static let all = [batch, cover, animate, frames, probe, cache]
 
     static let batch = Verb(
         name: "batch", argument: "LIST|-", summary: "covers for every line of a list (- is standard input)",
@@ -139,6 +139,39 @@ struct Verb: Sendable {
             Option("json", "print the facts as JSON")
         ],
         notes: "Exit codes: 0 read, 2 usage, 3 not read, 70 our own fault, 130 interrupted."
+    )
+
+    static let cache = Verb(
+        name: "cache", argument: "ACTION", summary: "what the cache on disk holds; dropping some of it",
+        options: [
+            access[0],
+            Option("url", "URL", "purge, list: this URL, in every recipe"),
+            Option("host", "HOST", "purge, list: every URL of this host"),
+            Option("prefix", "TEXT", "purge, list: every URL that starts so"),
+            Option("older-than", "AGE", "purge, list: stored longer ago: 90s, 30m, 12h, 7d"),
+            Option("class", "NAME", "purge, list: what this part of the engine made"),
+            Option("engine-version", "TEXT", "purge, list: what this version made"),
+            Option("failures", "purge, list: remembered failures alone"),
+            Option("all", "purge: everything"),
+            Option("max-bytes", "N", "trim: down to this", preset: "1 GiB"),
+            Option("output", "FILE", short: "o", "get: where the picture goes; - is standard output"),
+        ] + recipe + [
+            Option("json", "print JSON: one object, for list one per line")
+        ],
+        notes: """
+            ACTION is one of
+              stat          entries and bytes, without looking through them
+              verify        reads every entry; what is damaged is removed, and counted as bad
+              trim          down to the limits; sweeps what killed writers left
+              purge         drops what all given options match
+              list          one line per entry
+              get KEY|URL   one entry, by its key, by URL and recipe, or else the last of the URL
+
+            Other processes may use the cache meanwhile.
+
+            Exit codes: 0 done (verify: bad=0), 1 verify found bad or unreadable entries, 2 usage, 3 no such cache or
+            entry, 70 our own fault, 130 interrupted.
+            """
     )
 
     private static let recipe = [

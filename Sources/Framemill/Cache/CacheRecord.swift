@@ -74,7 +74,7 @@ package struct CacheRecord: Sendable, Equatable {
     }
 
     /// "userinfo@" stands between "//" and the host; an "@" behind the first "/", "?" or "#" is none.
-    private static func withoutUser(_ url: String) -> String {
+    package static func withoutUser(_ url: String) -> String {
         guard url.contains("@"), let start = url.firstRange(of: "://")?.upperBound else { return url }
         let authority = url[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         guard let at = authority.lastIndex(of: "@") else { return url }

@@ -23,7 +23,8 @@ final class Pipeline: Sendable {
         fetcher = try Fetcher(configuration, meters: meters)
         cache = TwoLevelCache(
             directory: configuration.cacheDirectory, memoryBytes: configuration.memoryCacheBytes,
-            diskBytes: configuration.diskCacheBytes, meters: meters)
+            diskBytes: configuration.diskCacheBytes, diskEntries: configuration.diskCacheEntries,
+            meters: meters)
         gate = Gate(width: configuration.jobs)
         permits = Permits(count: configuration.permits)
         // A thread for each admitted job, up to 64: most wait for bytes, and only `permits` of them compute. And some

@@ -1,0 +1,119 @@
+internal import Foundation
+internal import Framemill
+internal import FramemillEngine
+internal import FramemillMedia
+
+/// What a hit and a miss on disk cost, by every way to them.
+struct CacheBench {
+    private var entries = 2000
+    private var byteCount = 20_000
+    private var rounds = 20_000
+
+    init(_ words: [String]) throws(Failure) {
+        var words = words[...]
+        while let word = words.popFirst() {
+            switch word {
+            case "--entries": entries = try Main.number(words.popFirst())
+            case "--bytes": byteCount = try Main.number(words.popFirst())
+            case "--rounds": rounds = try Main.number(words.popFirst())
+            default: throw Failure(.badOption, .input, Main.usage)
+            }
+        }
+    }
+
+    func run() async throws(Failure) {
+        let folder = FileManager.default.temporaryDirectory.path + "/framemill-bench-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let meters = Meters()
+        let cache = TwoLevelCache(
+            directory: folder, memoryBytes: 0, diskBytes: 64 << 30, meters: meters)
+        let disk = DiskCache(folder: folder, bytes: 64 << 30, meters: meters)
+        let lane = Lane<Void>("bench", width: 1) { () }
+        let (cacheEntries, size) = (entries, byteCount)
+        let keys = (0..<entries).map { Stuff.key($0) }
+        var stores = Samples()
+        for number in 0..<entries {
+            let artifact = Stuff.artifact(number, byteCount: byteCount)
+            await stores.time { await cache.store(artifact, for: keys[number], stop: Stop()) }
+        }
+        var random = SystemRandomNumberGenerator()
+        var (hits, atOnce, plain, hops, misses) = (Samples(), Samples(), Samples(), Samples(), Samples())
+        // The connection that is read at once is opened by the first call that may wait.
+        _ = disk.entry(for: keys[0])
+        var found = 0
+        for _ in 0..<rounds {
+            let key = keys[Int.random(in: 0..<keys.count, using: &random)]
+            await hits.time { if await cache.entry(for: key, stop: Stop()) != nil { found += 1 } }
+            atOnce.time { if case .found = disk.entryAtOnce(for: key) { found += 1 } }
+            plain.time { if disk.entry(for: key) != nil { found += 1 } }
+            await hops.time {
+                if (try? await lane.run(stop: Stop(), { _, _ in disk.entry(for: key) })) != nil { found += 1 }
+            }
+            let none = Stuff.key(Int.random(in: 1 << 30..<1 << 40, using: &random))
+            await misses.time { if await cache.entry(for: none, stop: Stop()) != nil { found -= 1 } }
+        }
+        guard found == rounds * 4 else {
+            throw Failure(.internalError, .cache, "\(found) of \(rounds * 4) were found: \(meters.all)")
+        }
+        print("\(cacheEntries) entries of \(size) bytes; microseconds: median, 99 of 100")
+        for (name, samples) in [
+            ("store", stores), ("hit, public call", hits), ("hit, caller's thread", atOnce),
+            ("hit, may wait", plain), ("hit, through a lane", hops), ("miss, public call", misses),
+        ] {
+            print("  \(name)\(String(repeating: " ", count: 22 - name.count))\(samples.text)")
+        }
+        cache.close()
+    }
+}
+
+/// Microseconds of one thing, many times.
+struct Samples {
+    private var all: [Double] = []
+
+    mutating func time(_ body: () -> Void) {
+        let start = ContinuousClock.now
+        body()
+        all.append(Rounds.milliseconds(start.duration(to: .now)) * 1000)
+    }
+
+    mutating func time(_ body: () async -> Void) async {
+        let start = ContinuousClock.now
+        await body()
+        all.append(Rounds.milliseconds(start.duration(to: .now)) * 1000)
+    }
+
+    var text: String {
+        let sorted = all.sorted()
+        guard !sorted.isEmpty else { return "none" }
+        return "\(Rounds.text(sorted[sorted.count / 2]))  \(Rounds.text(sorted[sorted.count * 99 / 100]))"
+    }
+}
+
+/// Entries that can be told by their number, bytes and all.
+enum Stuff {
+    static func key(_ number: Int) -> CacheKey {
+        CacheKey(canonicalURL: "http://example.org/clip/\(number).mp4", recipe: Recipe())
+    }
+
+    static func artifact(_ number: Int, byteCount: Int) -> Artifact {
+        var facts = Facts()
+        (facts.source, facts.container, facts.codec, facts.pixelFormat) = (.video, "mov", "h264", "yuv420p")
+        (facts.width, facts.height, facts.format, facts.byteCount) = (320, 180, "jpeg", byteCount)
+        (facts.duration, facts.durationText, facts.frameRate) = (Double(number), "0:12", 25)
+        (facts.thumbHash, facts.dominantColor) = ("3OcRJYB4d3h/iIeHeEh3eIhw+j3A", "#a0b0c0")
+        facts.milliseconds = [
+            "decode": 12.5, "encode": 0.5, "fetch": 30, "probe": 1, "total": 44, "transform": 1,
+        ]
+        var state = UInt64(number) &* 0x9E37_79B9_7F4A_7C15 | 1
+        let bytes = (0..<byteCount).map { _ -> UInt8 in
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return UInt8(truncatingIfNeeded: state >> 32)
+        }
+        return Artifact(bytes: bytes, facts: facts, origin: .made)
+    }
+
+    /// Its own size, from nothing to 60,000 bytes.
+    static func artifact(_ number: Int) -> Artifact { artifact(number, byteCount: number &* 7919 % 60_000) }
+}

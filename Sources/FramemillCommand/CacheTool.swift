@@ -1,0 +1,265 @@
+internal import Glibc
+import Framemill
+import FramemillEngine
+
+/// `framemill cache`: what is kept, whether it is sound, and dropping some of it. Works beside processes that use it.
+struct CacheTool {
+    private enum Action: String, CaseIterable { case stat, verify, trim, purge, get, list }
+
+    private let folder: String
+    private let disk: DiskCache
+    private let meters = Meters()
+    private let printsJSON: Bool
+    /// Raised by a signal; a walk through the cache ends at its next step.
+    private let stop = Stop()
+
+    static func run(_ arguments: Arguments, _ signals: Signals) async throws(Failure) -> ExitCode {
+        guard let word = arguments.positionals.first else {
+            throw Arguments.usage("which action? \(words)")
+        }
+        guard let action = Action(rawValue: word) else {
+            let nearest = Suggestion.nearest(to: word, among: Action.allCases.map(\.rawValue))
+            throw Arguments.usage(
+                "\(word) is no action of cache\(nearest.map { "; did you mean \($0)?" } ?? ": \(words)")")
+        }
+        guard arguments.positionals.count == (action == .get ? 2 : 1) else {
+            throw Arguments.usage(
+                action == .get ? "cache get takes one KEY or URL" : "cache \(word) takes no further argument")
+        }
+        let tool = try CacheTool(arguments)
+        // On a thread that may wait for the disk.
+        let lane = Lane<Void>("cache", width: 1) { () }
+        defer { lane.close() }
+        let answer = await signals.cancelling { () async -> Result<ExitCode, Failure> in
+            do throws(Failure) {
+                return .success(
+                    try await lane.run(stop: tool.stop) { _, _ throws(Failure) in
+                        try tool.perform(action, arguments)
+                    })
+            } catch {
+                return .failure(error)
+            }
+        }
+        return signals.isRaised ? .interrupted : try answer.get()
+    }
+
+    private static var words: String { Action.allCases.map(\.rawValue).joined(separator: ", ") }
+
+    private init(_ arguments: Arguments) throws(Failure) {
+        var configuration = try Configuration(arguments)
+        guard let folder = configuration.cacheDirectory else {
+            throw Arguments.usage("which cache? --cache DIR")
+        }
+        // Asking must not make one.
+        guard FileStatus(path: folder)?.isDirectory == true else {
+            throw Failure(.notFound, .cache, "there is no cache in \(folder)")
+        }
+        if let bytes = try arguments.whole("max-bytes", 1...Int.max) {
+            configuration.diskCacheBytes = Int64(bytes)
+        }
+        self.folder = folder
+        disk = DiskCache(
+            folder: folder, bytes: configuration.diskCacheBytes, entries: configuration.diskCacheEntries,
+            meters: meters)
+        printsJSON = arguments.has("json")
+    }
+
+    private func perform(_ action: Action, _ arguments: Arguments) throws(Failure) -> ExitCode {
+        switch action {
+        case .stat: try stat()
+        case .verify: try verify()
+        case .trim: try trim()
+        case .purge: try purge(arguments)
+        case .list: try list(arguments)
+        case .get: try get(arguments.positionals[1], arguments)
+        }
+    }
+
+    // MARK: - The whole
+
+    private struct Totals: Encodable {
+        var cache: String
+        var entries: Int
+        var bytes: Int
+        var maxBytes: Int
+        var maxEntries: Int
+        var evicted: Int?
+        var swept: Int?
+    }
+
+    private func totals() throws(Failure) -> Totals {
+        guard let status = disk.status() else { throw unusable }
+        return Totals(
+            cache: folder, entries: status.entries, bytes: status.bytes, maxBytes: status.limit,
+            maxEntries: status.entryLimit)
+    }
+
+    private func stat() throws(Failure) -> ExitCode {
+        let totals = try totals()
+        try say(totals) { "entries=\(totals.entries) bytes=\(totals.bytes) max_bytes=\(totals.maxBytes)" }
+        return .allMade
+    }
+
+    private func trim() throws(Failure) -> ExitCode {
+        disk.trim(stop: stop)
+        var totals = try totals()
+        (totals.evicted, totals.swept) = (meters.count("cache_evicted"), meters.count("cache_swept"))
+        try say(totals) {
+            "entries=\(totals.entries) bytes=\(totals.bytes) evicted=\(totals.evicted ?? 0) "
+                + "swept=\(totals.swept ?? 0)"
+        }
+        return .allMade
+    }
+
+    private struct Verdict: Encodable {
+        var bad: Int
+        var checked: Int
+        var missing: Int
+        var unreadable: Int
+        var index: String
+    }
+
+    private func verify() throws(Failure) -> ExitCode {
+        guard let found = disk.verify(stop: stop) else { throw unusable }
+        let verdict = Verdict(
+            bad: found.bad, checked: found.checked, missing: found.missing, unreadable: found.unreadable,
+            index: found.indexIsSound ? "sound" : "damaged")
+        try say(verdict) {
+            "bad=\(verdict.bad) checked=\(verdict.checked) missing=\(verdict.missing) "
+                + "unreadable=\(verdict.unreadable) index=\(verdict.index)"
+        }
+        return verdict.bad == 0 && verdict.unreadable == 0 ? .allMade : .someFailed
+    }
+
+    // MARK: - Some of it
+
+    private func purge(_ arguments: Arguments) throws(Failure) -> ExitCode {
+        let filter = try CacheFilter(arguments)
+        guard filter.isAny == arguments.has("all") else {
+            throw Arguments.usage(
+                filter.isAny
+                    ? "what should go? --url, --host, --prefix, --older-than, --class, --engine-version, "
+                        + "--failures, or --all"
+                    : "--all and a choice contradict each other")
+        }
+        let count = disk.purge(filter, stop: stop)
+        if count == 0, disk.status() == nil { throw unusable }
+        try say(["purged": count]) { "purged=\(count)" }
+        return .allMade
+    }
+
+    private func list(_ arguments: Arguments) throws(Failure) -> ExitCode {
+        guard disk.status() != nil else { throw unusable }
+        try disk.list(try CacheFilter(arguments), stop: stop) { (record) throws(Failure) in
+            let line = CacheLine(record)
+            try say(line) { Output.tame(line.text) }
+        }
+        return .allMade
+    }
+
+    private func get(_ name: String, _ arguments: Arguments) throws(Failure) -> ExitCode {
+        guard let found = try find(name, arguments) else {
+            throw Failure(.notFound, .cache, "not in the cache \(folder)")
+        }
+        let line = CacheLine(found.record)
+        guard let output = arguments.text("output"), !output.isEmpty else {
+            try say(line) { Output.tame(line.text) }
+            return .allMade
+        }
+        let artifact = try found.outcome.get()
+        if output == "-" {
+            guard !printsJSON else {
+                throw Arguments.usage("--json and -o - both want standard output; write it to a file")
+            }
+            try OpenFile(borrowing: 1).write(artifact.bytes)
+        } else {
+            try OutputFolder.write(artifact.bytes, to: output)
+            if printsJSON { try say(line) { "" } }
+        }
+        return .allMade
+    }
+
+    /// By its key; by URL and recipe; or what was kept last for the URL.
+    private func find(_ name: String, _ arguments: Arguments) throws(Failure) -> CacheFound? {
+        if let key = CacheKey(hex: name) { return disk.entry(for: key) }
+        let url = Request(name).canonicalURL
+        if let found = disk.entry(for: CacheKey(canonicalURL: url, recipe: try Recipe(arguments))) {
+            return found
+        }
+        var filter = CacheFilter()
+        filter.url = CacheRecord.withoutUser(url)
+        var newest: CacheRecord?
+        try disk.list(filter, stop: stop) { record in
+            if record.storedAt >= newest?.storedAt ?? .min { newest = record }
+        }
+        return newest.flatMap { disk.entry(for: $0.key) }
+    }
+
+    private func say(_ value: some Encodable, _ text: () -> String) throws(Failure) {
+        try Output.result(printsJSON ? JSON.text(value) : text())
+    }
+
+    private var unusable: Failure {
+        Failure(.writeFailed, .cache, "the cache \(folder) has no index that can be opened")
+    }
+}
+
+/// What is known of one entry, for a line of its own.
+private struct CacheLine: Encodable {
+    var key: String
+    var kind: String
+    var url: String
+    var host: String
+    var `class`: String
+    var version: String
+    var bytes: Int
+    var storedAt: Int64
+    var freshUntil: Int64?
+    var etag: String?
+    var lastModified: String?
+    var code: String?
+    var message: String?
+    var attempts: Int?
+
+    init(_ record: CacheRecord) {
+        (key, url, host) = (record.key.hex, record.url, record.host)
+        kind = record.kind == .picture ? "picture" : "failure"
+        (self.class, version, bytes) = (record.engineClass, record.engineVersion, record.byteCount)
+        storedAt = record.storedAt
+        // For ever is no time.
+        freshUntil = record.freshUntil == .max ? nil : record.freshUntil
+        (etag, lastModified) = (record.etag, record.lastModified)
+        (code, message, attempts) = (record.refusal?.code, record.refusal?.message, record.refusal?.attempts)
+    }
+
+    var text: String { "\(key) \(kind) \(code ?? "\(bytes) bytes") \(url.isEmpty ? "-" : url)" }
+}
+
+extension CacheFilter {
+    fileprivate init(_ arguments: Arguments) throws(Failure) {
+        self.init()
+        url = arguments.text("url").map { CacheRecord.withoutUser(Request($0).canonicalURL) }
+        host = arguments.text("host")?.lowercased()
+        prefix = arguments.text("prefix")
+        engineClass = arguments.text("class")
+        engineVersion = arguments.text("engine-version")
+        if arguments.has("failures") { kind = .failure }
+        let right = "an age such as 90s, 30m, 12h or 7d"
+        if let age = try arguments.value("older-than", or: right, Self.seconds) {
+            storedUntil = Int64(time(nil)) - age
+        }
+    }
+
+    fileprivate var isAny: Bool {
+        url == nil && host == nil && prefix == nil && engineClass == nil && engineVersion == nil
+            && kind == nil && storedUntil == nil
+    }
+
+    private static func seconds(_ text: String) -> Int64? {
+        let units: [Character: Int] = ["s": 1, "m": 60, "h": 3600, "d": 86400]
+        guard let unit = text.last.flatMap({ units[$0] }), let count = Number.whole(String(text.dropLast())),
+            count <= 1_000_000
+        else { return nil }
+        return Int64(count * unit)
+    }
+}
