@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# A cache on disk whose writers are killed: four write to one folder, each read is compared, and one after the other is
-# killed with SIGKILL at a random moment and started again. Then 10,000 bits are flipped, one at a time.
+# A cache on disk whose writers are killed: four write to one folder, each read is compared, and one after the
+# other is killed with SIGKILL at a random moment and started again. Then 10,000 bits are flipped, one at a
+# time.
 #
 #   Tests/cache-kill.sh            1000 kills, 10000 bits
 #   Tests/cache-kill.sh short      60 kills, 300 bits
 #
-# FRAMEMILL_BENCH and FRAMEMILL_BINARY name the binaries; otherwise the release build is used, and made if it isn't there.
+# FRAMEMILL_BENCH and FRAMEMILL_BINARY name the binaries; otherwise the release build is used, and made if it
+# isn't there.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)

@@ -14,7 +14,7 @@ enum Main {
           the first frame of an animation alone, and while N others (default 100) are being played
                framemill-bench mutants [--variants N] [--seed N] FILE...
           decodes N broken variants of animations (default 10000); each must end with frames or a failure
-               framemill-bench cache [--entries N] [--bytes N] [--rounds N]
+               framemill-bench cache [--entries N] [--bytes N] [--row-bytes N] [--rounds N]
           hits and misses on disk by every way to them: N entries (default 2000) of N bytes (20000), read at random
                framemill-bench cache-start DIR N
           fills a cache to N entries, and says how long a start and a count take then

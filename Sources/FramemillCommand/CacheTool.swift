@@ -2,7 +2,8 @@ internal import Glibc
 import Framemill
 import FramemillEngine
 
-/// `framemill cache`: what is kept, whether it is sound, and dropping some of it. Works beside processes that use it.
+/// `framemill cache`: what is kept, whether it is sound, and dropping some of it. Works beside processes that
+/// use it.
 struct CacheTool {
     private enum Action: String, CaseIterable { case stat, verify, trim, purge, get, list }
 

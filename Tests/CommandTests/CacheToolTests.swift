@@ -82,6 +82,15 @@ import Testing
         #expect(try number("entries", in: result.text) == 3)
     }
 
+    /// B53: no file handle left is no reason to remove an entry.
+    @Test func losesNothingForWantOfFileHandles() throws {
+        for most in 3..<16 {
+            let script = "ulimit -n \(most); \(Command.binary) cache verify --cache kept"
+            _ = try Tool.run("/bin/sh", ["-c", script], in: command.folder.path)
+        }
+        #expect(try cache("verify").text.hasPrefix("bad=0 checked=3 missing=0 unreadable=0 "))
+    }
+
     @Test func refusesWhatItDoesNotKnow() throws {
         let result = try cache("vreify")
         #expect(result.status == 2)

@@ -7,7 +7,8 @@ import Testing
 
 @testable import Framemill
 
-/// B29, B30, B52 and B53, as far as one process shows them. Plain calls from here block a little; no lane is needed.
+/// B29, B30, B52 and B53, as far as one process shows them. Plain calls from here block a little; no lane is
+/// needed.
 @Suite struct CacheDiskTests {
     private let folder: TemporaryFolder
     private let meters = Meters()
@@ -145,14 +146,14 @@ import Testing
             try folder.write(Array(good.prefix(500)), to: name)
             let since = clock.second - (name == old ? 3700 : 0)
             _ = try index(
-                "INSERT INTO pending VALUES ('\(folder.file(name))', '\(folder.file(place(key(1))))', "
+                "INSERT INTO pending VALUES ('\(name)', '\(place(key(1)))', "
                     + "\(key(1).rowNumber), 4096, \(since))")
         }
         // Named, and killed before it had its row.
         let orphan = place(key(2))
         try folder.write(good, to: orphan)
         _ = try index(
-            "INSERT INTO pending VALUES ('\(folder.file(dead))2', '\(folder.file(orphan))', "
+            "INSERT INTO pending VALUES ('\(dead)2', '\(orphan)', "
                 + "\(key(2).rowNumber), 4096, 0)")
         #expect(cache.artifact(for: key(1))?.bytes == picture(1, byteCount: 17_000).bytes)
         self.cache().trim(stop: stop)
@@ -401,10 +402,58 @@ import Testing
     @Test func keepsAnEntryThatCannotBeReadJustNow() throws {
         let cache = cache()
         cache.store(picture(1, byteCount: 20_000), for: key(1))
-        // What `open` says of a path that is too long stands in for it: not "no such file", not a damaged file.
+        // What `open` says of a path that is too long stands in for it: not "no such file", not a damaged
+        // file.
         let long = folder.path + "/" + String(repeating: "x/", count: 3000)
         #expect(throws: CacheFiles.Trouble.unreadable) { _ = try CacheEntry.read(long, for: key(1)) }
         #expect(cache.artifact(for: key(1)) != nil)
+    }
+
+    /// A renewed record stands in the index alone; the file keeps the one it was written with.
+    @Test func renewsARecordWithoutItsFile() throws {
+        let cache = cache()
+        for (number, byteCount) in [(1, 1000), (2, 20_000)] {
+            cache.store(picture(number, byteCount: byteCount), for: key(number))
+            let before = files.map { try? folder.read($0) }
+            var record = CacheRecord(key: key(number), url: "http://h/\(number)", host: "h")
+            (record.freshUntil, record.etag) = (77, "\"x\"")
+            cache.renew(record)
+            let found = try #require(cache.entry(for: key(number)))
+            #expect(found.record.freshUntil == 77)
+            #expect(try found.outcome.get().bytes == picture(number, byteCount: byteCount).bytes)
+            #expect(files.map { try? folder.read($0) } == before)
+            // A file that is damaged is found out all the same.
+            guard number == 2 else { continue }
+            var bytes = try folder.read(place(key(2)))
+            bytes[bytes.count - 1] ^= 1
+            try folder.write(bytes, to: place(key(2)))
+            #expect(cache.entry(for: key(2)) == nil)
+        }
+    }
+
+    /// What is asked on a thread that must not wait is the same.
+    @Test func answersAtOnceAsItDoesLater() throws {
+        let cache = cache()
+        for (number, byteCount) in [(1, 1000), (2, 20_000), (3, 100_000)] {
+            cache.store(picture(number, byteCount: byteCount), for: key(number))
+        }
+        guard case .askTheLane = cache.entryAtOnce(for: key(1)) else {
+            Issue.record("nobody has opened the index yet")
+            return
+        }
+        _ = cache.entry(for: key(9))
+        for (number, byteCount) in [(1, 1000), (2, 20_000)] {
+            guard case .found(let found) = cache.entryAtOnce(for: key(number)) else {
+                // A machine that stalls for 5 ms in here is right to ask the lane.
+                #expect(cache.entry(for: key(number)) != nil)
+                continue
+            }
+            #expect(try found.outcome.get().bytes == picture(number, byteCount: byteCount).bytes)
+        }
+        if case .found = cache.entryAtOnce(for: key(3)) { Issue.record("a large file is for the lane") }
+        try folder.write([1, 2, 3], to: place(key(2)))
+        if case .found = cache.entryAtOnce(for: key(2)) { Issue.record("served a damaged file") }
+        #expect(files.contains(place(key(2))))
     }
 
     @Test func purgesWhatMatches() throws {

@@ -8,8 +8,8 @@
 //    32      head: the key (so that an entry in another's place is not served), the record, a picture's facts
 //            payload: the picture; nothing for a failure
 //
-// Two checksums, so that the head can lie in the index while the payload lies in a file. An entry that differs from this
-// in any bit, or ends early or late, is no entry.
+// Two checksums, so that the head can lie in the index while the payload lies in a file. An entry that
+// differs from this in any bit, or ends early or late, is no entry.
 
 internal import FramemillMedia
 
@@ -63,8 +63,8 @@ enum CacheEntry {
         fileprivate var payloadSum: UInt64
     }
 
-    /// The head at the start of `bytes`, or `nil` when it is not exactly what was written for `key`. The memory must hold
-    /// still until the call is over.
+    /// The head at the start of `bytes`, or `nil` when it is not exactly what was written for `key`. The
+    /// memory must hold still until the call is over.
     static func head(of bytes: UnsafeRawBufferPointer, for key: CacheKey) -> Head? {
         guard bytes.count >= headerByteCount + keyByteCount else { return nil }
         // Each offset lies in the header, which is there.
@@ -79,20 +79,23 @@ enum CacheEntry {
                 UnsafeRawBufferPointer(rebasing: bytes[headerByteCount..<end]),
                 seed: Checksum.of(UnsafeRawBufferPointer(rebasing: bytes[..<24]))) == word(24)
         else { return nil }
-        var reader = FieldReader(unsafe [UInt8](bytes[headerByteCount..<end]))
-        guard reader.skip(key.bytes) else { return nil }
+        guard unsafe Self.key(of: bytes) == key else { return nil }
+        // The part of the memory behind the key; it is used in here alone.
+        var reader = unsafe FieldReader(
+            UnsafeRawBufferPointer(rebasing: bytes[headerByteCount + keyByteCount..<end]))
         var record = CacheRecord(key: key)
-        record.pass(&reader)
+        unsafe record.pass(&reader)
         var facts: Facts?
         if record.refusal == nil {
             var read = Facts()
-            read.pass(&reader)
+            unsafe read.pass(&reader)
             facts = read
         }
         // Fields that another version of the program wrote may differ: a miss like any other.
-        guard reader.isDone else { return nil }
+        guard unsafe reader.isDone else { return nil }
         return Head(
-            record: record, facts: facts, byteCount: end, payloadByteCount: payloadCount, payloadSum: word(16)
+            record: record, facts: facts, byteCount: end, payloadByteCount: payloadCount,
+            payloadSum: word(16)
         )
     }
 
@@ -102,7 +105,8 @@ enum CacheEntry {
             return nil
         }
         if let facts = head.facts {
-            return CacheFound(.success(Artifact(bytes: payload, facts: facts, origin: .disk)), head.record)
+            return CacheFound(
+                .success(Artifact(bytes: payload, facts: facts, origin: .disk)), head.record)
         }
         // A reason that this version doesn't know.
         guard let failure = head.record.refusal?.failure else { return nil }
@@ -120,7 +124,19 @@ enum CacheEntry {
     /// The key that an entry says it has; to be believed once the head is found right for it.
     static func key(of bytes: UnsafeRawBufferPointer) -> CacheKey? {
         guard bytes.count >= headerByteCount + keyByteCount else { return nil }
-        return CacheKey(bytes: unsafe [UInt8](bytes[headerByteCount..<headerByteCount + keyByteCount]))
+        return CacheKey { unsafe bytes[headerByteCount + $0] }
+    }
+
+    /// Reads an entry whose head lies in the index too, and has been found right there: the file must begin
+    /// with the same bytes, and nothing is read into fields twice. `nil` when it does not.
+    static func read(_ path: String, _ head: Head, _ bytes: [UInt8]) throws(CacheFiles.Trouble)
+        -> CacheFound?
+    {
+        let file = try CacheFiles.Reading(path)
+        guard file.byteCount == bytes.count + head.payloadByteCount,
+            let payload = try file.read(head.payloadByteCount, behind: bytes)
+        else { return nil }
+        return found(head, payload: payload)
     }
 
     /// Reads an entry from a file of its own; `nil` when it is not what was written for `key`.

@@ -1,5 +1,5 @@
-// Record and facts as bytes: every field after the other, in one order that is written down once, for reading and for
-// writing. Not JSON: decoding these facts from JSON takes longer than a whole hit may.
+// Record and facts as bytes: every field after the other, in one order that is written down once, for reading
+// and for writing. Not JSON: decoding these facts from JSON takes longer than a whole hit may.
 
 internal import FramemillMedia
 
@@ -33,40 +33,37 @@ struct FieldWriter: FieldCoder {
     var isSpoiled: Bool { false }
 }
 
-struct FieldReader: FieldCoder {
-    private let bytes: [UInt8]
+/// Reads straight from memory, which must hold still for as long as the reader is used.
+@unsafe struct FieldReader: FieldCoder {
+    private let bytes: UnsafeRawBufferPointer
     private var at = 0
     private(set) var isSpoiled = false
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    init(_ bytes: UnsafeRawBufferPointer) { unsafe self.bytes = bytes }
 
     /// Whether everything was read, and all of it was right.
-    var isDone: Bool { !isSpoiled && at == bytes.count }
-
-    /// Whether `expected` comes next.
-    mutating func skip(_ expected: [UInt8]) -> Bool {
-        guard bytes.dropFirst(at).starts(with: expected) else { return false }
-        at += expected.count
-        return true
-    }
+    var isDone: Bool { unsafe !isSpoiled && at == bytes.count }
 
     mutating func pass(_ value: inout Int64) {
-        guard bytes.count - at >= 8 else { return spoil() }
-        var word: UInt64 = 0
-        for index in 0..<8 { word |= UInt64(bytes[at + index]) << UInt64(index * 8) }
-        value = Int64(bitPattern: word)
-        at += 8
+        guard unsafe bytes.count - at >= 8 else { return unsafe spoil() }
+        // The eight bytes are there.
+        value = unsafe Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: Int64.self))
+        unsafe at += 8
     }
 
     mutating func pass(_ value: inout String) {
         var count: Int64 = 0
-        pass(&count)
-        guard !isSpoiled, count >= 0, count <= bytes.count - at else { return spoil() }
-        value = String(decoding: bytes[at..<at + Int(count)], as: UTF8.self)
-        at += Int(count)
+        unsafe pass(&count)
+        guard unsafe !isSpoiled, count >= 0, unsafe count <= bytes.count - at else {
+            return unsafe spoil()
+        }
+        // As above.
+        value = unsafe String(
+            decoding: UnsafeRawBufferPointer(rebasing: bytes[at..<at + Int(count)]), as: UTF8.self)
+        unsafe at += Int(count)
     }
 
-    mutating func spoil() { isSpoiled = true }
+    mutating func spoil() { unsafe isSpoiled = true }
 }
 
 extension FieldCoder {
@@ -116,7 +113,8 @@ extension FieldCoder {
         var count = table.count
         pass(&count)
         var (names, left) = (table.keys.sorted().makeIterator(), table)
-        // A reader's table is empty, so its names come from the bytes; it is spoiled long before a wrong count ends.
+        // A reader's table is empty, so its names come from the bytes; it is spoiled long before a wrong
+        // count ends.
         var filled: [String: Double] = [:]
         for _ in 0..<max(0, count) {
             var name = names.next() ?? ""
@@ -165,7 +163,8 @@ extension Facts {
         coder.pass(&approximate)
         coder.pass(&thumbHash)
         coder.pass(&dominantColor)
-        coder.pass(&animation, blank: Animation(frameCount: 0, plays: 0, duration: 0)) { coder, animation in
+        coder.pass(&animation, blank: Animation(frameCount: 0, plays: 0, duration: 0)) {
+            coder, animation in
             coder.pass(&animation.frameCount)
             coder.pass(&animation.plays)
             coder.pass(&animation.duration)

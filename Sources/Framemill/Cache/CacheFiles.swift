@@ -1,12 +1,13 @@
-// The file system calls of level 2, each with the answer the cache needs: done, not there, damaged, or not now.
-// Plain POSIX: Foundation's forms hide `errno`, and "not there" and "too many open files" need different answers.
+// The file system calls of level 2, each with the answer the cache needs: done, not there, damaged, or not
+// now. Plain POSIX: Foundation's forms hide `errno`, and "not there" and "too many open files" need different
+// answers.
 
 internal import FoundationEssentials
 internal import Glibc
 internal import Synchronization
 
-// Where a call below is marked unsafe for a path alone: Swift hands C a copy of the text, ended by a zero, that lives until
-// the call is over.
+// Where a call below is marked unsafe for a path alone: Swift hands C a copy of the text, ended by a zero,
+// that lives until the call is over.
 enum CacheFiles {
     /// Why a file can't be read.
     enum Trouble: Error {
@@ -40,7 +41,8 @@ enum CacheFiles {
         let byteCount: Int
 
         init(_ path: String) throws(Trouble) {
-            // NONBLOCK, so that a pipe in place of an entry can't hold the thread; NOFOLLOW, so that a link is no entry.
+            // NONBLOCK, so that a pipe in place of an entry can't hold the thread; NOFOLLOW, so that a link
+            // is no entry.
             descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
             var info = stat()
             guard descriptor >= 0 else {
@@ -60,13 +62,34 @@ enum CacheFiles {
 
         deinit { if descriptor >= 0 { close(descriptor) } }
 
+        /// What follows `head`, if the file begins with it: both in one call.
+        func read(_ count: Int, behind head: [UInt8]) throws(Trouble) -> [UInt8]? {
+            var start = [UInt8](repeating: 0, count: head.count)
+            var got = 0
+            // The kernel fills at most `start` and the room, in that order, and says how much it filled.
+            let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { room, filled in
+                unsafe start.withUnsafeMutableBytes { start in
+                    let parts = unsafe [
+                        iovec(iov_base: start.baseAddress, iov_len: start.count),
+                        iovec(iov_base: room.baseAddress, iov_len: count),
+                    ]
+                    repeat { got = unsafe preadv(descriptor, parts, 2, 0) } while got < 0 && errno == EINTR
+                }
+                filled = max(0, got - head.count)
+            }
+            guard got >= 0 else { throw .unreadable }
+            // A file on the disk gives all it has at once; less is one cut short since it was opened.
+            return got == head.count + count && start == head ? bytes : nil
+        }
+
         /// Exactly the bytes from `offset` on, behind `start`; a file that ends before is bad.
         func read(_ count: Int, from offset: Int, after start: ArraySlice<UInt8> = []) throws(Trouble)
             -> [UInt8]
         {
             var trouble: Trouble?
             let all = start.count + count
-            // The kernel writes at most the bytes that are left of the room, and they are counted as it fills them.
+            // The kernel writes at most the bytes that are left of the room, and they are counted as it fills
+            // them.
             let bytes = unsafe [UInt8](unsafeUninitializedCapacity: all) { room, filled in
                 for byte in start {
                     unsafe room[filled] = byte
@@ -108,7 +131,9 @@ enum CacheFiles {
         }
     }
 
-    static func rename(_ path: String, _ name: String) -> Bool { unsafe Glibc.rename(path, name) == 0 }
+    static func rename(_ path: String, _ name: String) -> Bool {
+        unsafe Glibc.rename(path, name) == 0
+    }
 
     private static func fill(_ file: CInt, _ bytes: [UInt8]) throws(Problem) {
         var written = 0
@@ -159,7 +184,8 @@ enum CacheFiles {
         guard unsafe lstat(path, &info) == 0 else { return nil }
         return Status(
             isFile: info.st_mode & S_IFMT == S_IFREG, isFolder: info.st_mode & S_IFMT == S_IFDIR,
-            byteCount: Int(info.st_size), modified: info.st_mtim.tv_sec * 1_000_000_000 + info.st_mtim.tv_nsec
+            byteCount: Int(info.st_size),
+            modified: info.st_mtim.tv_sec * 1_000_000_000 + info.st_mtim.tv_nsec
         )
     }
 
@@ -184,7 +210,8 @@ enum CacheFiles {
         guard unsafe statvfs(path, &info) == 0 else { return nil }
         let block = Int(clamping: info.f_frsize)
         return Space(
-            freeBytes: Int(clamping: info.f_bavail) * block, allBytes: Int(clamping: info.f_blocks) * block,
+            freeBytes: Int(clamping: info.f_bavail) * block,
+            allBytes: Int(clamping: info.f_blocks) * block,
             freeFiles: Int(clamping: info.f_favail), allFiles: Int(clamping: info.f_files))
     }
 
@@ -207,8 +234,8 @@ enum TemporaryName {
 
     static func matches(_ name: String) -> Bool { name.hasPrefix(prefix) }
 
-    /// Whether the writer of this file is gone. Another container's process may look dead from here: it loses one
-    /// write to the cache, which costs it nothing but time.
+    /// Whether the writer of this file is gone. Another container's process may look dead from here: it loses
+    /// one write to the cache, which costs it nothing but time.
     static func isAbandoned(_ name: String, modifiedSecond: Int, now: Int64) -> Bool {
         if now - Int64(modifiedSecond) > mostSeconds { return true }
         let parts = name.dropFirst(prefix.count).split(separator: "-")

@@ -18,7 +18,9 @@ package struct CacheKey: Hashable, Sendable {
 
     private init(digest: [UInt8]) {
         var words = SIMD4<UInt64>()
-        for (index, byte) in digest.enumerated() { words[index / 8] = words[index / 8] << 8 | UInt64(byte) }
+        for (index, byte) in digest.enumerated() {
+            words[index / 8] = words[index / 8] << 8 | UInt64(byte)
+        }
         self.words = words
     }
 
@@ -35,10 +37,11 @@ package struct CacheKey: Hashable, Sendable {
         self.init(digest: stride(from: 0, to: 64, by: 2).map { digits[$0] << 4 | digits[$0 + 1] })
     }
 
-    /// Reads back what `bytes` gave; `nil` for any other count.
-    package init?(bytes: [UInt8]) {
-        guard bytes.count == 32 else { return nil }
-        self.init(digest: bytes)
+    /// Reads back what `bytes` gave, byte by byte.
+    init(byte: (Int) -> UInt8) {
+        var words = SIMD4<UInt64>()
+        for index in 0..<32 { words[index / 8] = words[index / 8] << 8 | UInt64(byte(index)) }
+        self.words = words
     }
 
     /// The first eight bytes as a number: what the entry's row is found by.

@@ -1,9 +1,12 @@
 package import FramemillMedia
 
-/// What is kept beside a picture, or in place of one: where it came from, how long it may be believed, and what failed.
-/// Times are whole seconds since 1970.
+/// What is kept beside a picture, or in place of one: where it came from, how long it may be believed, and
+/// what failed. Times are whole seconds since 1970.
 package struct CacheRecord: Sendable, Equatable {
-    package enum Kind: UInt8, Sendable { case picture = 0, failure = 1 }
+    package enum Kind: UInt8, Sendable {
+        case picture = 0
+        case failure = 1
+    }
 
     /// A failure that is remembered.
     package struct Refusal: Sendable, Equatable {

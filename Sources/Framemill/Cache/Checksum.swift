@@ -1,8 +1,8 @@
 // XXH64, the checksum of what lies on disk: <https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>.
 //
-// It guards against accidents (a torn write, a flipped bit, a file of another entry), not against a forger: whoever can
-// write in the cache's folder can write a right checksum of any kind. SHA-256 takes 13 µs for 20 KB with the processor's
-// own instructions, more than a whole hit may; this takes 2.
+// It guards against accidents (a torn write, a flipped bit, a file of another entry), not against a forger:
+// whoever can write in the cache's folder can write a right checksum of any kind. SHA-256 takes 13 µs for 20
+// KB with the processor's own instructions, more than a whole hit may; this takes 2.
 
 enum Checksum {
     private static let p1: UInt64 = 0x9E37_79B1_85EB_CA87
@@ -45,7 +45,8 @@ enum Checksum {
             at += 8
         }
         if at <= count - 4 {
-            let four = unsafe UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt32.self))
+            let four = unsafe UInt32(
+                littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt32.self))
             hash = turn(hash ^ UInt64(four) &* p1, 23) &* p2 &+ p3
             at += 4
         }
@@ -61,7 +62,9 @@ enum Checksum {
     private static func turn(_ value: UInt64, _ bits: UInt64) -> UInt64 {
         value << bits | value >> (64 - bits)
     }
-    private static func round(_ lane: UInt64, _ word: UInt64) -> UInt64 { turn(lane &+ word &* p2, 31) &* p1 }
+    private static func round(_ lane: UInt64, _ word: UInt64) -> UInt64 {
+        turn(lane &+ word &* p2, 31) &* p1
+    }
     private static func merge(_ hash: UInt64, _ lane: UInt64) -> UInt64 {
         (hash ^ round(0, lane)) &* p1 &+ p4
     }

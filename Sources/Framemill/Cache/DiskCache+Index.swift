@@ -14,23 +14,29 @@ extension DiskCache {
     private var log: String { path + "-wal" }
     private var sharedMemory: String { path + "-shm" }
 
-    /// What the write-ahead log may take: a sixteenth of the limit or of a smaller disk, at most SQLite's usual 4 MiB.
+    /// What the write-ahead log may take: a sixteenth of the limit or of a smaller disk, at most SQLite's
+    /// usual 4 MiB.
     var logByteCount: Int {
         max(8 * DiskIndex.pageByteCount, min(4 << 20, limit / 16, state.withLock { $0.diskBytes } / 16))
     }
     var logBytes: Int { CacheFiles.status(log)?.byteCount ?? 0 }
 
-    /// Opens the index, under a lock that keeps others from replacing it between the opening of its three files.
+    /// Opens the index, under a lock that keeps others from replacing it between the opening of its three
+    /// files.
     func open() throws(SQLite.Problem) -> DiskIndex {
         let now = clock()
         let generation = try state.withLock { state throws(SQLite.Problem) in
-            if state.failedAt == now { throw SQLite.Problem(code: SQLite.Problem.noIndex, words: "not now") }
+            if state.failedAt == now {
+                throw SQLite.Problem(code: SQLite.Problem.noIndex, words: "not now")
+            }
             return state.generation
         }
         do throws(SQLite.Problem) {
             // Where it can't be made, opening says so.
             try? CacheFiles.makeFolders(folder)
-            if let space = CacheFiles.space(at: folder) { state.withLock { $0.diskBytes = space.allBytes } }
+            if let space = CacheFiles.space(at: folder) {
+                state.withLock { $0.diskBytes = space.allBytes }
+            }
             // A folder that can't be written has no lock: nobody replaces anything in it.
             let lock = CacheFiles.Lock(folder + "/lock", isShared: true)
             defer { _ = lock }
@@ -58,14 +64,14 @@ extension DiskCache {
         return index
     }
 
-    /// Puts a new index in the place of a damaged one, unless somebody has done so already. Rows are lost with it, and
-    /// so are the entries in them; those in files are found again by the next trim.
+    /// Puts a new index in the place of a damaged one, unless somebody has done so already. Rows are lost
+    /// with it, and so are the entries in them; those in files are found again by the next trim.
     func replaceIndex(seenBy generation: Int) {
+        // Nobody may be opening it: whoever held the old database with the new log would damage both.
+        guard let lock = CacheFiles.Lock(folder + "/lock", isShared: false) else { return }
+        defer { _ = lock }
         state.withLock { state in
             guard state.generation == generation else { return }
-            // Nobody may be opening it: whoever held the old database with the new log would damage both.
-            guard let lock = CacheFiles.Lock(folder + "/lock", isShared: false) else { return }
-            defer { _ = lock }
             state.generation += 1
             for file in [path, log, sharedMemory] { _ = CacheFiles.remove(file) }
         }
@@ -85,9 +91,11 @@ extension DiskCache {
                 Self.name(of: left.name), modifiedSecond: Int(left.since), now: clock())
             {
                 try index.database.transaction { () throws(SQLite.Problem) in
-                    if CacheFiles.remove(left.name) { meters.add("cache_swept") }
+                    if CacheFiles.remove("\(folder)/\(left.name)") { meters.add("cache_swept") }
                     // Named, but the writer died before its row was there.
-                    if try !index.hasFile(left.id), CacheFiles.remove(left.file) { meters.add("cache_swept") }
+                    if try !index.hasFile(left.id), CacheFiles.remove("\(folder)/\(left.file)") {
+                        meters.add("cache_swept")
+                    }
                     try index.withdraw(left.name)
                 }
             }
@@ -101,7 +109,9 @@ extension DiskCache {
         state.withLock { $0.sweptGeneration = generation }
     }
 
-    private static func name(of path: String) -> String { String(path.split(separator: "/").last ?? "") }
+    private static func name(of path: String) -> String {
+        String(path.split(separator: "/").last ?? "")
+    }
 
     /// `false` when stopped before the end.
     private func walk(_ stop: Stop) -> Bool {
@@ -122,7 +132,8 @@ extension DiskCache {
         // Gone since it was listed, or no plain file: not ours to judge.
         guard let status = CacheFiles.status(path), status.isFile else { return }
         let second = status.modified / 1_000_000_000
-        if TemporaryName.matches(name), TemporaryName.isAbandoned(name, modifiedSecond: second, now: clock())
+        if TemporaryName.matches(name),
+            TemporaryName.isAbandoned(name, modifiedSecond: second, now: clock())
         {
             if CacheFiles.remove(path) { meters.add("cache_swept") }
             return

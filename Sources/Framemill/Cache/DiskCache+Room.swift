@@ -1,14 +1,16 @@
 // Keeping below the limits: bytes, entries, and what must stay free on the disk.
 //
-// Above 95 % of the limit a trim begins and goes down to 90 %, a few entries a step, each step a transaction of its own.
-// A store that would pass the limit all the same makes its own room. Pages that entries leave are used again by the next
-// ones; only when they stand in the way of a file are they given back to the disk, which costs moving others.
+// Above 95 % of the limit a trim begins and goes down to 90 %, a few entries a step, each step a transaction
+// of its own. A store that would pass the limit all the same makes its own room. Pages that entries leave are
+// used again by the next ones; only when they stand in the way of a file are they given back to the disk,
+// which costs moving others.
 
 package import FramemillEngine
 internal import Synchronization
 
 extension DiskCache {
-    /// What is left for entries: the log may take its share twice for a moment, and 64 KiB are the log's index.
+    /// What is left for entries: the log may take its share twice for a moment, and 64 KiB are the log's
+    /// index.
     private var budget: Int { limit - 2 * logByteCount - 64 << 10 }
 
     /// Whether `trim` has something to do.
@@ -19,8 +21,8 @@ extension DiskCache {
         }
     }
 
-    /// Brings the folder below its limits, sweeps what dead writers left, and writes down what was used. One at a time;
-    /// a second caller returns at once.
+    /// Brings the folder below its limits, sweeps what dead writers left, and writes down what was used. One
+    /// at a time; a second caller returns at once.
     package func trim(stop: Stop) {
         let isFirst = state.withLock { state in
             defer { state.isTrimming = true }
@@ -66,7 +68,8 @@ extension DiskCache {
 
     /// Evicts a few entries, in the transaction of whoever calls; `false` when there are none.
     private func evict(_ index: borrowing DiskIndex) throws(SQLite.Problem) -> Bool {
-        // Few, so that a step is short and its pages fit the log, and so that the last step doesn't go far beyond its aim.
+        // Few, so that a step is short and its pages fit the log, and so that the last step doesn't go far
+        // beyond its aim.
         let count = min(64, logByteCount / DiskIndex.pageByteCount / 8, try index.totals().entries / 64)
         let victims = try index.oldest(max(1, count))
         for victim in victims {
@@ -77,8 +80,8 @@ extension DiskCache {
         return !victims.isEmpty
     }
 
-    /// Room for a row of this many bytes, by evicting if need be; `false` when there is none. In the transaction that
-    /// fills it, so that no other process can take it.
+    /// Room for a row of this many bytes, by evicting if need be; `false` when there is none. In the
+    /// transaction that fills it, so that no other process can take it.
     func makeRoom(_ index: borrowing DiskIndex, forRow byteCount: Int) throws(SQLite.Problem) -> Bool {
         // Its own pages, and one of the tree that may split.
         try makeRoom(index, byteCount + 2 * DiskIndex.pageByteCount, isFile: false)
@@ -110,15 +113,16 @@ extension DiskCache {
         return true
     }
 
-    /// Copies the log into the database when it has grown beyond its share: another process may have been reading each
-    /// time SQLite tried by itself. Where that doesn't help either, nothing is stored.
+    /// Copies the log into the database when it has grown beyond its share: another process may have been
+    /// reading each time SQLite tried by itself. Where that doesn't help either, nothing is stored.
     func emptyLog(_ index: borrowing DiskIndex) throws(SQLite.Problem) {
         guard logBytes > logByteCount else { return }
         try index.database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").each()
     }
 
-    /// What must stay free, for others: 2 % of the disk and of its files, at most 256 MiB and 10,000. And room for the
-    /// log: evicting writes to it as well, and a log that can't be copied into the database would fill the disk for good.
+    /// What must stay free, for others: 2 % of the disk and of its files, at most 256 MiB and 10,000. And
+    /// room for the log: evicting writes to it as well, and a log that can't be copied into the database
+    /// would fill the disk for good.
     private func isDiskFree(for cost: Int) -> Bool {
         // What can't be asked shows when it is written.
         guard let space = CacheFiles.space(at: folder) else { return true }

@@ -1,4 +1,5 @@
-// What the command asks of the cache: how much there is, what it is, whether it is sound, and to drop some of it.
+// What the command asks of the cache: how much there is, what it is, whether it is sound, and to drop some of
+// it.
 
 package import FramemillEngine
 package import FramemillMedia
@@ -13,7 +14,8 @@ extension DiskCache {
         package var entryLimit: Int
     }
 
-    /// Kept in the index: asking takes the same time for a million entries as for one. `nil` when there is no index.
+    /// Kept in the index: asking takes the same time for a million entries as for one. `nil` when there is no
+    /// index.
     package func status() -> Status? {
         read { index throws(SQLite.Problem) in
             let totals = try index.totals()
@@ -29,7 +31,8 @@ extension DiskCache {
     /// What verifying found.
     package struct Verdict: Sendable {
         package var checked = 0
-        /// Entries that are not what was written, and an index whose pages contradict each other. They are removed.
+        /// Entries that are not what was written, and an index whose pages contradict each other. They are
+        /// removed.
         package var bad = 0
         /// Rows whose file is gone: a miss, no damage.
         package var missing = 0
@@ -92,7 +95,8 @@ extension DiskCache {
         var last: Int64?
         while !stop.isOver {
             let after = last
-            let some = read { index throws(SQLite.Problem) in try index.matching(filter, after: after, 64) }
+            let some = read { index throws(SQLite.Problem) in try index.matching(filter, after: after, 64)
+            }
             guard let some, !some.isEmpty else { return }
             for row in some {
                 if let key = row.key, let found = peek(key) { try body(found) }
@@ -105,7 +109,7 @@ extension DiskCache {
     private func peek(_ key: CacheKey) -> CacheRecord? {
         switch read({ index throws(SQLite.Problem) in try index.find(key) }) {
         case .whole(let found, _): found.record
-        case .file(let record, _, _, _): record
+        case .file(let head, _, _, _): head.record
         case .missing, .bad, nil: nil
         }
     }

@@ -1,21 +1,22 @@
-// Level 2: an index in SQLite, with small entries in its rows and larger ones as files `ab/cd/<key>`, in a folder that
-// several processes may share.
+// Level 2: an index in SQLite, with small entries in its rows and larger ones as files `ab/cd/<key>`, in a
+// folder that several processes may share.
 //
-// What it guarantees: an entry is whole or a miss; no failure leaves this type; the folder never holds more than the limit
-// and one entry, files that are being written included. A folder that is full, read-only, gone or damaged costs what was
-// in it, and time; each failure is counted in `Meters`.
+// What it guarantees: an entry is whole or a miss; no failure leaves this type; the folder never holds more
+// than the limit and one entry, files that are being written included. A folder that is full, read-only, gone
+// or damaged costs what was in it, and time; each failure is counted in `Meters`.
 //
-// There are three connections: one for whoever asks on a thread that must not wait, one for reads on the store lane, one
-// for everything that writes. All but `entryAtOnce` may take as long as the disk likes: only a lane's threads call them.
+// There are three connections: one for whoever asks on a thread that must not wait, one for reads on the
+// store lane, one for everything that writes. All but `entryAtOnce` may take as long as the disk likes: only
+// a lane's threads call them.
 
 package import FramemillEngine
 package import FramemillMedia
 internal import Synchronization
 
 package final class DiskCache: Sendable {
-    /// Entries up to this many bytes lie in their row. Reading 20 KB takes 7.7 µs from a row and 2.4 + 2.6 from a row
-    /// and a file; 8 KB take 3.0 and 2.0 + 1.8. Writing takes 0.2 to 0.5 ms in a row and 0.6 to 3 ms in a file of its own,
-    /// which is synced: so the limit lies above the size where reading is even.
+    /// Entries up to this many bytes lie in their row. Reading 20 KB takes 7.7 µs from a row and 2.4 + 2.6
+    /// from a row and a file; 8 KB take 3.0 and 2.0 + 1.8. Writing takes 0.2 to 0.5 ms in a row and 0.6 to 3
+    /// ms in a file of its own, which is synced: so the limit lies above the size where reading is even.
     package static let rowByteCount = 16 << 10
 
     let folder: String
@@ -25,6 +26,7 @@ package final class DiskCache: Sendable {
     /// Seconds since 1970.
     let clock: @Sendable () -> Int64
     private let touchSeconds: Int64
+    let storesInRowUpTo: Int
 
     /// A connection, opened when it is first needed.
     final class Slot: Sendable { let index = Mutex<DiskIndex?>(nil) }
@@ -53,7 +55,9 @@ package final class DiskCache: Sendable {
     private static let slow = Duration.milliseconds(5)
 
     package init(
-        folder: String, bytes: Int64, entries: Int = 1_000_000, meters: Meters, touchSeconds: Int64 = 600,
+        folder: String, bytes: Int64, entries: Int = 1_000_000, meters: Meters,
+        touchSeconds: Int64 = 600,
+        rowByteCount: Int = DiskCache.rowByteCount,
         clock: @escaping @Sendable () -> Int64 = { Int64(CacheFiles.now) }
     ) {
         self.folder = folder.hasSuffix("/") && folder != "/" ? String(folder.dropLast()) : folder
@@ -61,19 +65,25 @@ package final class DiskCache: Sendable {
         entryLimit = entries
         self.meters = meters
         self.touchSeconds = touchSeconds
+        storesInRowUpTo = rowByteCount
         self.clock = clock
     }
 
     // MARK: - Reading
 
-    package enum Answer { case found(CacheFound), missing, askTheLane }
+    package enum Answer {
+        case found(CacheFound)
+        case missing, askTheLane
+    }
 
-    /// The entry, on the caller's own thread, where that is quick; a hop to a lane and back would take longer than all of it.
+    /// The entry, on the caller's own thread, where that is quick; a hop to a lane and back would take longer
+    /// than all of it.
     ///
-    /// The thread may be one of Swift's, which must not wait. It reads from the page cache nearly always; when it doesn't,
-    /// this is what bounds the harm: only one caller at a time is in here, so that a disk that hangs holds one thread;
-    /// after a read that took longer than 5 ms everybody asks the lane, until 16 reads there in a row were quick.
-    /// Files of more than 64 KiB are always read on the lane: next to reading them the hop is small.
+    /// The thread may be one of Swift's, which must not wait. It reads from the page cache nearly always;
+    /// when it doesn't, this is what bounds the harm: only one caller at a time is in here, so that a disk
+    /// that hangs holds one thread; after a read that took longer than 5 ms everybody asks the lane, until 16
+    /// reads there in a row were quick. Files of more than 64 KiB are always read on the lane: next to
+    /// reading them the hop is small.
     package func entryAtOnce(for key: CacheKey) -> Answer {
         guard quickReads.load(ordering: .relaxed) >= 0 else { return .askTheLane }
         let start = ContinuousClock.now
@@ -89,12 +99,9 @@ package final class DiskCache: Sendable {
         case .whole(let found, let used):
             note(key, used)
             return .found(found)
-        case .file(let record, let byteCount, let used, _) where byteCount <= 64 << 10:
-            guard var found = try? CacheEntry.read(DiskPlace(key, in: folder).file, for: key) else {
-                return .askTheLane
-            }
+        case .file(let head, let bytes, let used, _) where head.payloadByteCount <= 64 << 10:
+            guard let found = try? read(key, head, bytes) else { return .askTheLane }
             note(key, used)
-            found.record = record
             return .found(found)
         case .file, .bad: return .askTheLane
         }
@@ -109,19 +116,18 @@ package final class DiskCache: Sendable {
         }
         // Whoever has no index has no entries; the problem was counted where it arose.
         _ = try? use(quick) { _ in }
-        guard let lookup = read({ index throws(SQLite.Problem) in try index.find(key) }) else { return nil }
+        guard let lookup = read({ index throws(SQLite.Problem) in try index.find(key) }) else {
+            return nil
+        }
         switch lookup {
         case .missing: return nil
         case .whole(let found, let used):
             note(key, used)
             return found
-        case .file(let record, _, let used, let stamp):
+        case .file(let head, let bytes, let used, let stamp):
             do throws(CacheFiles.Trouble) {
-                guard var found = try CacheEntry.read(DiskPlace(key, in: folder).file, for: key) else {
-                    return discard(key, stamp)
-                }
+                guard let found = try read(key, head, bytes) else { return discard(key, stamp) }
                 note(key, used)
-                found.record = record
                 return found
             } catch {
                 switch error {
@@ -136,7 +142,20 @@ package final class DiskCache: Sendable {
         }
     }
 
-    /// Removes an entry that can't be believed. Should another process have put a good file there since, that costs a miss.
+    /// The entry in a key's file, with the record that the index has.
+    private func read(
+        _ key: CacheKey, _ head: CacheEntry.Head, _ bytes: [UInt8]
+    ) throws(CacheFiles.Trouble) -> CacheFound? {
+        let path = DiskPlace.file(key, in: folder)
+        if let found = try CacheEntry.read(path, head, bytes) { return found }
+        // Damaged; or its record was renewed, or all of it replaced a moment ago, and it is whole by itself.
+        guard var found = try CacheEntry.read(path, for: key) else { return nil }
+        found.record = head.record
+        return found
+    }
+
+    /// Removes an entry that can't be believed. Should another process have put a good file there since, that
+    /// costs a miss.
     private func discard(_ key: CacheKey, _ stamp: Int64) -> CacheFound? {
         meters.add("cache_bad_entry")
         forget(key, stamp)
@@ -158,141 +177,6 @@ package final class DiskCache: Sendable {
         let now = clock()
         guard now - used >= touchSeconds else { return }
         state.withLock { if $0.used.count < 4096 { $0.used[key.rowNumber] = now } }
-    }
-
-    // MARK: - Writing
-
-    /// Keeps an entry in place of what was there.
-    package func store(_ found: CacheFound, for key: CacheKey) {
-        var found = found
-        found.record.key = key
-        let head = CacheEntry.head(found, for: key)
-        var payload: [UInt8] = []
-        if case .success(let artifact) = found.outcome { payload = artifact.bytes }
-        found.record.byteCount = payload.count
-        let row = DiskIndex.Row(place: .row, used: clock(), cost: 0, found: found, entry: head)
-        if head.count + payload.count <= Self.rowByteCount {
-            storeInRow(row, payload)
-        } else {
-            storeInFile(row, payload, DiskPlace(key, in: folder))
-        }
-    }
-
-    private func storeInRow(_ row: DiskIndex.Row, _ payload: [UInt8]) {
-        var row = row
-        row.entry += payload
-        let isKept = write(isStore: true) { index throws(SQLite.Problem) in
-            try emptyLog(index)
-            return try index.database.transaction { () throws(SQLite.Problem) in
-                guard try makeRoom(index, forRow: row.entry.count) else { return false }
-                // A file that the entry had before has no row any more.
-                if try index.hasFile(row.found.record.key.rowNumber) {
-                    removeFile(DiskPlace(row.found.record.key, in: folder))
-                }
-                try index.put(row)
-                return true
-            }
-        }
-        if isKept == false { meters.add("cache_write_skipped") }
-    }
-
-    /// Counted, written, synced, and only then named and given its row, both in one transaction: an eviction by another
-    /// process comes before that or after it.
-    private func storeInFile(_ row: DiskIndex.Row, _ payload: [UInt8], _ place: DiskPlace) {
-        let name = "\(place.inner)/\(TemporaryName.make())"
-        let id = row.found.record.key.rowNumber
-        var row = row
-        row.place = .file
-        row.cost = DiskPlace.cost(row.entry.count + payload.count)
-        let bytes = row.entry + payload
-        let isCounted = write(isStore: true) { [row] index throws(SQLite.Problem) in
-            try emptyLog(index)
-            return try index.database.transaction { () throws(SQLite.Problem) in
-                guard try makeRoom(index, forFile: row.cost) else { return false }
-                try index.announce(name, place.file, id: id, cost: row.cost, since: row.used)
-                return true
-            }
-        }
-        guard let isCounted else { return }
-        guard isCounted else { return meters.add("cache_write_skipped") }
-        do throws(CacheFiles.Problem) {
-            try writeFile(bytes, name, place)
-        } catch {
-            meters.add("cache_write_failed")
-            write { index throws(SQLite.Problem) in try index.withdraw(name) }
-            return
-        }
-        // Only the record of an entry in a file stands in its row.
-        let isNamed = write(isStore: true) { [row] index throws(SQLite.Problem) in
-            try index.database.transaction { () throws(SQLite.Problem) in
-                try index.withdraw(name)
-                guard CacheFiles.rename(name, place.file) else { return false }
-                try index.put(row)
-                return true
-            }
-        }
-        if isNamed == false { meters.add("cache_write_failed") }
-        if isNamed != true { _ = CacheFiles.remove(name) }
-    }
-
-    private func writeFile(
-        _ bytes: [UInt8], _ name: String, _ place: DiskPlace
-    ) throws(CacheFiles.Problem) {
-        for attempt in 1... {
-            do throws(CacheFiles.Problem) {
-                if attempt > 1 {
-                    for path in [place.outer, place.inner] { try CacheFiles.makeFolder(path) }
-                }
-                return try CacheFiles.write(bytes, to: name)
-            } catch {
-                // The first entry of its folder, or a trim took a folder away between two of these steps.
-                guard error.isMissingFolder, attempt < 8 else { throw error }
-            }
-        }
-    }
-
-    /// Takes a new record for an entry that is there; its payload is not touched.
-    package func renew(_ record: CacheRecord) {
-        guard let lookup = read({ index throws(SQLite.Problem) in try index.find(record.key) }) else {
-            return
-        }
-        switch lookup {
-        case .missing, .bad: return
-        case .whole(var found, _):
-            found.record = record
-            store(found, for: record.key)
-        case .file(_, _, _, let stamp):
-            // The head is made from the whole entry, so that its checksum of the payload is the payload's.
-            guard var found = entry(for: record.key) else { return }
-            found.record = record
-            if case .success(let artifact) = found.outcome { found.record.byteCount = artifact.bytes.count }
-            let head = CacheEntry.head(found, for: record.key)
-            let cost = DiskPlace.cost(head.count + found.record.byteCount)
-            let row = DiskIndex.Row(place: .file, used: clock(), cost: cost, found: found, entry: head)
-            write { index throws(SQLite.Problem) in
-                try index.database.transaction { () throws(SQLite.Problem) in
-                    // Stored anew meanwhile: that record is newer than this one.
-                    if try index.stamp(record.key.rowNumber) == stamp { try index.put(row) }
-                }
-            }
-        }
-    }
-
-    package func remove(_ key: CacheKey) {
-        write { index throws(SQLite.Problem) in
-            try index.database.transaction { () throws(SQLite.Problem) in
-                guard let stamp = try index.stamp(key.rowNumber) else { return }
-                try index.remove(key.rowNumber, stamp: stamp)
-                removeFile(DiskPlace(key, in: folder))
-            }
-        }
-        _ = state.withLock { $0.used.removeValue(forKey: key.rowNumber) }
-    }
-
-    /// Folders go with their last entry. A writer that loses its folder to this makes it again.
-    func removeFile(_ place: DiskPlace) {
-        guard CacheFiles.remove(place.file) else { return }
-        if CacheFiles.removeFolder(place.inner) { _ = CacheFiles.removeFolder(place.outer) }
     }
 
     // MARK: - The connections
@@ -333,7 +217,8 @@ package final class DiskCache: Sendable {
         }
     }
 
-    /// Whether the connection's file is still the index. Asks the disk once a second, or at once when it must be sure.
+    /// Whether the connection's file is still the index. Asks the disk once a second, or at once when it must
+    /// be sure.
     private func isCurrent(_ index: inout DiskIndex, surely: Bool = false) -> Bool {
         guard index.generation == state.withLock({ $0.generation }) else { return false }
         let now = clock()
@@ -347,8 +232,4 @@ package final class DiskCache: Sendable {
 extension DiskCache {
     /// The picture alone.
     package func artifact(for key: CacheKey) -> Artifact? { try? entry(for: key)?.outcome.get() }
-
-    package func store(_ artifact: Artifact, for key: CacheKey) {
-        store(CacheFound(.success(artifact), CacheRecord(key: key, storedAt: clock())), for: key)
-    }
 }

@@ -1,10 +1,13 @@
-// What trimming, sweeping, listing and purging ask of the index. These statements are prepared as they are needed.
+// What trimming, sweeping, listing and purging ask of the index. These statements are prepared as they are
+// needed.
 
 extension DiskIndex {
     /// The mark of a key's row as it is now.
     func stamp(_ id: Int64) throws(SQLite.Problem) -> Int64? {
         var stamp: Int64?
-        try database.prepare("SELECT stamp FROM entry WHERE id = ?").each(.int(id)) { stamp = $0.int(0) }
+        try database.prepare("SELECT stamp FROM entry WHERE id = ?").each(.int(id)) {
+            stamp = $0.int(0)
+        }
         return stamp
     }
 
@@ -18,6 +21,7 @@ extension DiskIndex {
 
     // MARK: - Files that are being written
 
+    /// Both paths are relative to the cache's folder, which may be reached by another path tomorrow.
     func announce(
         _ name: String, _ file: String, id: Int64, cost: Int, since: Int64
     ) throws(SQLite.Problem) {
@@ -91,9 +95,11 @@ extension DiskIndex {
             AND (?9 IS NULL OR kind = ?9)
         """
 
-    /// Up to `count` rows that match, behind the row `id`; in the order of their numbers, so that a walk can go on where
-    /// it was, in a transaction of its own each time.
-    func matching(_ filter: CacheFilter, after id: Int64?, _ count: Int) throws(SQLite.Problem) -> [Victim] {
+    /// Up to `count` rows that match, behind the row `id`; in the order of their numbers, so that a walk can
+    /// go on where it was, in a transaction of its own each time.
+    func matching(_ filter: CacheFilter, after id: Int64?, _ count: Int) throws(SQLite.Problem)
+        -> [Victim]
+    {
         try victims(
             """
             SELECT id, stamp, place, entry FROM entry WHERE (?1 IS NULL OR id > ?1) AND \(Self.condition)

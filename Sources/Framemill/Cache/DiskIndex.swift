@@ -1,15 +1,17 @@
-// The index of level 2: one row an entry, in `index.sqlite`; small entries lie in their row, larger ones in a file.
+// The index of level 2: one row an entry, in `index.sqlite`; small entries lie in their row, larger ones in a
+// file.
 //
-// A row is found by the first eight bytes of its key, which is one walk down one tree; the whole key stands in the entry and
-// is compared there. The columns beside the entry are copies for listing and purging. What all entries take is kept by
-// triggers, so that no way in or out can forget it, and asking for it costs one row.
+// A row is found by the first eight bytes of its key, which is one walk down one tree; the whole key stands
+// in the entry and is compared there. The columns beside the entry are copies for listing and purging. What
+// all entries take is kept by triggers, so that no way in or out can forget it, and asking for it costs one
+// row.
 //
-// A file that is being written has a row in `pending` first: what is about to be written is counted before it is, and
-// what a dead writer left behind is found without a walk through the folders.
+// A file that is being written has a row in `pending` first: what is about to be written is counted before it
+// is, and what a dead writer left behind is found without a walk through the folders.
 //
-// Pages of 8 KiB: the row of a small entry is one page, and a miss one page of the tree. No memory map: a page that
-// can't be read (a bad disk, a file cut short from outside) would end the process by SIGBUS instead of being a miss; it
-// would gain 2.5 of 7.7 µs at 20 KB.
+// Pages of 8 KiB: the row of a small entry is one page, and a miss one page of the tree. No memory map: a
+// page that can't be read (a bad disk, a file cut short from outside) would end the process by SIGBUS instead
+// of being a miss; it would gain 2.5 of 7.7 µs at 20 KB.
 
 internal import FramemillMedia
 
@@ -17,14 +19,17 @@ struct DiskIndex: ~Copyable {
     static let pageByteCount = 8192
     private static let version: Int64 = 0x464D_0002
 
-    enum Place: Int64 { case row = 0, file = 1 }
+    enum Place: Int64 {
+        case row = 0
+        case file = 1
+    }
 
     /// What a key's row says.
     enum Lookup {
         case missing
         case whole(CacheFound, used: Int64)
-        /// The payload lies in a file; the record here is newer than the one there.
-        case file(CacheRecord, byteCount: Int, used: Int64, stamp: Int64)
+        /// The payload lies in a file, behind the same bytes as here, or behind an older record.
+        case file(CacheEntry.Head, [UInt8], used: Int64, stamp: Int64)
         case bad(stamp: Int64)
     }
 
@@ -99,7 +104,8 @@ struct DiskIndex: ~Copyable {
             // These two come before the first table.
             try database.run("PRAGMA page_size = \(pageByteCount); PRAGMA auto_vacuum = INCREMENTAL")
         }
-        // NORMAL: "WAL mode is always consistent with synchronous=NORMAL"; what a power cut takes is the last few entries.
+        // NORMAL: "WAL mode is always consistent with synchronous=NORMAL"; what a power cut takes is the last
+        // few entries.
         try database.run(
             """
             PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = \(logPages);
@@ -156,7 +162,7 @@ struct DiskIndex: ~Copyable {
                 case .file:
                     // As above.
                     unsafe CacheEntry.head(of: bytes, for: key).map {
-                        .file($0.record, byteCount: $0.payloadByteCount, used: used, stamp: stamp)
+                        .file($0, unsafe [UInt8](bytes), used: used, stamp: stamp)
                     } ?? .bad(stamp: stamp)
                 case nil: .bad(stamp: stamp)
                 }
@@ -175,7 +181,9 @@ struct DiskIndex: ~Copyable {
     }
 
     /// Removes a row if it still is the one that was read.
-    func remove(_ id: Int64, stamp: Int64) throws(SQLite.Problem) { try delete.each(.int(id), .int(stamp)) }
+    func remove(_ id: Int64, stamp: Int64) throws(SQLite.Problem) {
+        try delete.each(.int(id), .int(stamp))
+    }
 
     func totals() throws(SQLite.Problem) -> Totals {
         var totals = Totals()

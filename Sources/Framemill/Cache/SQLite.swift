@@ -1,7 +1,8 @@
 // The wall to SQLite: one connection, and prepared statements that always end.
 //
-// A statement that is not reset keeps its read transaction, and while there is one the write-ahead log can't start anew: it
-// would grow without bound. So rows are seen only inside a closure, and every way out of it resets.
+// A statement that is not reset keeps its read transaction, and while there is one the write-ahead log can't
+// start anew: it would grow without bound. So rows are seen only inside a closure, and every way out of it
+// resets.
 
 internal import CSQLite
 
@@ -89,7 +90,8 @@ internal import CSQLite
 
     private func problem(_ code: CInt, _ sql: String) -> Problem {
         // The words are the connection's own until the next call.
-        Problem(code: code, words: "\(unsafe String(cString: sqlite3_errmsg(handle))): \(sql.prefix(60))")
+        Problem(
+            code: code, words: "\(unsafe String(cString: sqlite3_errmsg(handle))): \(sql.prefix(60))")
     }
 }
 

@@ -2,8 +2,8 @@ package import FramemillEngine
 package import FramemillMedia
 internal import Synchronization
 
-/// Memory in front of disk. Nothing that goes wrong in here is an error to its caller: it is a miss, or a picture that
-/// is not kept, and a count in `Meters`.
+/// Memory in front of disk. Nothing that goes wrong in here is an error to its caller: it is a miss, or a
+/// picture that is not kept, and a count in `Meters`.
 package final class TwoLevelCache: Sendable {
     private let memory: MemoryCache
     private let disk: DiskCache?
@@ -15,7 +15,8 @@ package final class TwoLevelCache: Sendable {
 
     /// - Parameter directory: made when it isn't there; `nil` keeps pictures in memory alone.
     package init(
-        directory: String?, memoryBytes: Int, diskBytes: Int64, diskEntries: Int = 1_000_000, meters: Meters
+        directory: String?, memoryBytes: Int, diskBytes: Int64, diskEntries: Int = 1_000_000,
+        meters: Meters
     ) {
         memory = MemoryCache(bytes: memoryBytes)
         guard let directory, diskBytes > 0 else {
@@ -27,7 +28,8 @@ package final class TwoLevelCache: Sendable {
         trim()
     }
 
-    /// The entry, from memory or else from disk. A hit takes no thread but the caller's where the disk is quick.
+    /// The entry, from memory or else from disk. A hit takes no thread but the caller's where the disk is
+    /// quick.
     package func entry(for key: CacheKey, stop: Stop) async -> CacheFound? {
         if let found = memory.entry(for: key) { return found }
         guard let disk, let lane else { return nil }
@@ -52,8 +54,8 @@ package final class TwoLevelCache: Sendable {
     /// The entry, from memory alone.
     package func rememberedEntry(for key: CacheKey) -> CacheFound? { memory.entry(for: key) }
 
-    /// Keeps a finished picture or a failure in both levels; returns when it is on disk, or will not be. A failure is
-    /// kept as `record.refusal` has it.
+    /// Keeps a finished picture or a failure in both levels; returns when it is on disk, or will not be. A
+    /// failure is kept as `record.refusal` has it.
     package func store(
         _ outcome: Result<Artifact, Failure>, record: CacheRecord, for key: CacheKey, stop: Stop
     ) async {
@@ -90,7 +92,8 @@ package final class TwoLevelCache: Sendable {
         }
     }
 
-    /// Finishes what is queued, refuses what is new, and ends the threads. Pictures in memory can still be had.
+    /// Finishes what is queued, refuses what is new, and ends the threads. Pictures in memory can still be
+    /// had.
     package func close() {
         guard !isClosed.exchange(true, ordering: .relaxed) else { return }
         closing.raise()
@@ -106,7 +109,9 @@ extension TwoLevelCache {
     }
 
     /// The picture, from memory alone.
-    package func remembered(for key: CacheKey) -> Artifact? { try? rememberedEntry(for: key)?.outcome.get() }
+    package func remembered(for key: CacheKey) -> Artifact? {
+        try? rememberedEntry(for: key)?.outcome.get()
+    }
 
     /// Keeps a picture that stays fresh for ever.
     package func store(_ artifact: Artifact, for key: CacheKey, stop: Stop) async {
