@@ -1,7 +1,9 @@
 // Keeping an entry: in its row, in one transaction; or in a file, in the order that leaves no half entry
 // whenever the process is killed, and no file that nobody knows of.
 
+internal import FramemillEngine
 package import FramemillMedia
+internal import Synchronization
 
 extension DiskCache {
     /// Keeps an entry in place of what was there.
