@@ -25,6 +25,18 @@ public struct Configuration: Sendable {
     /// that the next frame is drawn on. 16 MiB are 12 frames of 500 x 500, enough for every core of a small machine; a
     /// canvas that is larger by itself is decoded frame by frame.
     public var animationWindowBytes: Int = 16 << 20
+    /// Tries after the first, within the deadline of a job, where a failure may pass. 3 get over a restart of a server
+    /// and over one `Retry-After`; 0 tries once.
+    public var retries: Int = 3
+    /// How long a cover holds whose origin says nothing of it. A day: media seldom change under their URL, and asking is
+    /// one small request. Where the origin names the last change, a tenth of the time since then, up to a week.
+    public var assumedMaxAge: Duration = .seconds(86_400)
+    /// For how long after that a cover is given at once and asked for behind, where the origin does not say. 0, so that
+    /// a changed picture shows on the next read.
+    public var staleWhileRevalidate: Duration = .zero
+    /// For how long after that a cover stands in while its origin fails, where the origin does not say. A week: an old
+    /// cover is better than none.
+    public var staleIfError: Duration = .seconds(604_800)
     public var limits = Limits()
     /// Sent as `User-Agent`.
     public var userAgent: String = "framemill/\(Framemill.version)"

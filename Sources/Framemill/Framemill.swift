@@ -15,8 +15,16 @@ public final class Framemill: Sendable {
     private let pipeline: Pipeline
 
     /// - Throws: `badOption` when `allowNet` holds something that is no network.
-    public init(_ configuration: Configuration = Configuration(), renderer: any Renderer) throws(Failure) {
-        pipeline = try Pipeline(configuration, renderer)
+    public convenience init(
+        _ configuration: Configuration = Configuration(), renderer: any Renderer
+    ) throws(Failure) {
+        try self.init(configuration, renderer: renderer, clock: .system)
+    }
+
+    package init(
+        _ configuration: Configuration, renderer: any Renderer, clock: WallClock
+    ) throws(Failure) {
+        pipeline = try Pipeline(configuration, renderer, clock: clock)
     }
 
     /// The cover, from memory, from disk, or made now. Equal requests at one time share one computation, which ends
@@ -88,8 +96,13 @@ public final class Framemill: Sendable {
     /// Counts since the start: `made`, `failed`, `hit_memory`, `hit_disk`, `requests`, `cache_write_failed`…
     public var meters: [String: Int] { pipeline.meters.all }
 
+    /// Who waits for the source to be asked for this.
+    package func waiting(for request: Request) async throws(Failure) -> Int {
+        try await pipeline.waiting(for: request)
+    }
+
     /// Threads that have work and wait for a permit to compute.
-    package var waitingForPermits: Int { pipeline.permits.waiting }
+    package var waitingForPermits: Int { pipeline.source.permits.waiting }
 
     /// Refuses what is new, lets what runs finish, and frees threads and connections.
     public func close() async { await pipeline.close() }

@@ -18,7 +18,7 @@ struct Batch {
     }
 
     private enum Outcome: Sendable {
-        case made(Facts, Artifact.Origin)
+        case made(Facts, Artifact.Origin, isStale: Bool)
         case failed(Failure)
     }
 
@@ -216,21 +216,25 @@ struct Batch {
         }
         followers[job.number] = []
         running += 1
-        group.addTask { [mill, storeLane] in
-            .ended(job, await Self.make(job, mill, storeLane))
+        var request = job.request
+        (request.reuse, request.retriesFailed) = (options.reuse, options.retriesFailed)
+        group.addTask { [request, mill, storeLane] in
+            .ended(job, await Self.make(job, request, mill, storeLane))
         }
     }
 
-    private static func make(_ job: Job, _ mill: Framemill, _ store: Lane<OutputFolder>) async -> Outcome {
+    private static func make(
+        _ job: Job, _ request: Request, _ mill: Framemill, _ store: Lane<OutputFolder>
+    ) async -> Outcome {
         do throws(Failure) {
-            let artifact = try await mill.cover(for: job.request)
+            let artifact = try await mill.cover(for: request)
             // Made is made: writing it is not cut short by the job's own deadline.
             try await store.run(stop: Stop(after: .seconds(1 << 32))) { (folder, _) throws(Failure) in
                 try folder.write(artifact.bytes, as: job.file)
             }
             var facts = artifact.facts
             facts.byteCount = artifact.bytes.count
-            return .made(facts, artifact.origin)
+            return .made(facts, artifact.origin, isStale: artifact.isStale)
         } catch {
             return .failed(error)
         }
@@ -241,9 +245,10 @@ struct Batch {
         followerCount -= waiting.count
         let record: Record
         switch outcome {
-        case .made(let facts, let origin):
+        case .made(let facts, let origin, let isStale):
             var made = Record(job.entry, key: job.key)
             (made.file, made.origin, made.facts) = (job.file, origin.rawValue, facts)
+            if isStale { made.stale = true }
             record = made
         case .failed(let failure):
             // Cut short by us: no answer, the next run asks again.

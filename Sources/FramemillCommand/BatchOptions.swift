@@ -7,6 +7,7 @@ struct BatchOptions: Sendable {
     var manifest: String
     var gallery: String?
     var recipe: Recipe
+    var reuse: Reuse
     var configuration: Configuration
     var retriesFailed: Bool
     var printsJSON: Bool
@@ -25,6 +26,7 @@ struct BatchOptions: Sendable {
             throw Arguments.usage("--\(option) is for animations: it goes with --animated")
         }
         recipe = try arguments.has("animated") ? Recipe(moving: arguments) : Recipe(arguments)
+        reuse = try Reuse(arguments)
         configuration = try Configuration(arguments)
         retriesFailed = arguments.has("retry-failed")
         printsJSON = arguments.has("json")

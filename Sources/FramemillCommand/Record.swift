@@ -16,9 +16,17 @@ struct Record: Codable, Sendable {
     /// The words of the library or the system that refused, where there are any.
     var cause: String?
     /// The name inside the output directory.
+    /// Seconds until another try can help, where that is known.
+    var retryAfter: Int?
+    /// Seconds since the source was asked, where an earlier failure answers for it.
+    var remembered: Int?
+    /// How often in a row it failed, with that.
+    var tries: Int?
     var file: String?
     /// `made`, `memory`, `disk` (the cache), or `duplicate` (of another line of the list).
     var origin: String?
+    /// `true` for an old cover that stands in, since the source fails or must not be asked.
+    var stale: Bool?
     var facts: Facts?
 
     init(_ entry: Entry, key: String) {
@@ -36,6 +44,8 @@ struct Record: Codable, Sendable {
         stage = failure.stage.rawValue
         message = failure.message
         cause = failure.cause
+        retryAfter = failure.retryAfterSeconds
+        (remembered, tries) = (failure.memory?.ageSeconds, failure.memory?.tries)
     }
 
     var isMade: Bool { code == "ok" }

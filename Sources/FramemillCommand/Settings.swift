@@ -93,6 +93,23 @@ extension Recipe.RGB {
     }
 }
 
+extension Reuse {
+    init(_ arguments: Arguments) throws(Failure) {
+        let given = ["max-age", "refresh", "offline"].filter(arguments.has)
+        guard given.count < 2 else {
+            throw Arguments.usage("--\(given[0]) and --\(given[1]) exclude each other; give one of them")
+        }
+        if arguments.has("refresh") {
+            self = .onceConfirmed
+        } else if arguments.has("offline") {
+            self = .offline
+        } else {
+            let seconds = try arguments.whole("max-age", 0...(1 << 31))
+            self = seconds.map { .within(seconds: $0) } ?? .whileFresh
+        }
+    }
+}
+
 extension Configuration {
     /// The command line may read local files; the network guard stays on but for `--allow-net`.
     init(_ arguments: Arguments) throws(Failure) {

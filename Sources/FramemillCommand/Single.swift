@@ -35,10 +35,12 @@ enum Single {
             throw Arguments.usage("--json and -o - both want standard output; write it to a file")
         }
         if output != "-" { try check(output, source: url) }
+        var request = Request(url, recipe: recipe)
+        request.reuse = try Reuse(arguments)
         let mill = try Framemill(try Configuration(arguments), renderer: Imaging())
-        let answer = await signals.cancelling { () async -> Result<Artifact, Failure> in
+        let answer = await signals.cancelling { [request] () async -> Result<Artifact, Failure> in
             do throws(Failure) {
-                return .success(try await mill.cover(for: Request(url, recipe: recipe)))
+                return .success(try await mill.cover(for: request))
             } catch {
                 return .failure(error)
             }
@@ -56,12 +58,11 @@ enum Single {
                 try OutputFolder.write(artifact.bytes, to: output)
             }
             if printsJSON {
-                try Output.result(JSON.text(Answer(url, artifact.facts, artifact.origin, output)))
+                try Output.result(JSON.text(Answer(url, artifact, output)))
             }
             if !printsJSON, !arguments.has("quiet") {
-                Output.note(
-                    Output.tame(
-                        "\(output): \(GalleryPage.summary(artifact.facts)) (\(artifact.origin.rawValue))"))
+                let origin = artifact.origin.rawValue + (artifact.isStale ? ", stale" : "")
+                Output.note(Output.tame("\(output): \(GalleryPage.summary(artifact.facts)) (\(origin))"))
             }
             return .allMade
         } catch {
@@ -83,7 +84,7 @@ enum Single {
         await mill.close()
         do throws(Failure) {
             let facts = try answer.get()
-            try Output.result(printsJSON ? JSON.text(Answer(url, facts, nil, nil)) : FactsTable.text(facts))
+            try Output.result(printsJSON ? JSON.text(Answer(url, facts)) : FactsTable.text(facts))
             return .allMade
         } catch {
             return try failed(error, url, printsJSON, signals)
@@ -138,14 +139,18 @@ enum Single {
 
 /// The facts, and beside them what happened to them.
 private struct Answer: Encodable {
-    private enum CodingKeys: String, CodingKey { case code, url, origin, file }
+    private enum CodingKeys: String, CodingKey { case code, url, origin, stale, file }
     private let url: String
     private let facts: Facts
-    private let origin: Artifact.Origin?
-    private let file: String?
+    private var origin: Artifact.Origin?
+    private var stale: Bool?
+    private var file: String?
 
-    init(_ url: String, _ facts: Facts, _ origin: Artifact.Origin?, _ file: String?) {
-        (self.url, self.facts, self.origin, self.file) = (url, facts, origin, file)
+    init(_ url: String, _ facts: Facts) { (self.url, self.facts) = (url, facts) }
+
+    init(_ url: String, _ artifact: Artifact, _ file: String) {
+        self.init(url, artifact.facts)
+        (origin, stale, self.file) = (artifact.origin, artifact.isStale ? true : nil, file)
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -154,6 +159,7 @@ private struct Answer: Encodable {
         try container.encode("ok", forKey: .code)
         try container.encode(url, forKey: .url)
         try container.encodeIfPresent(origin, forKey: .origin)
+        try container.encodeIfPresent(stale, forKey: .stale)
         try container.encodeIfPresent(file, forKey: .file)
     }
 }
@@ -165,6 +171,9 @@ private struct Refusal: Encodable {
     var stage: String
     var message: String
     var cause: String?
+    var retryAfter: Int?
+    var remembered: Int?
+    var tries: Int?
 
     init(_ url: String, _ failure: Failure) {
         self.url = url
@@ -173,5 +182,7 @@ private struct Refusal: Encodable {
         stage = failure.stage.rawValue
         message = failure.message
         cause = failure.cause
+        retryAfter = failure.retryAfterSeconds
+        (remembered, tries) = (failure.memory?.ageSeconds, failure.memory?.tries)
     }
 }

@@ -51,7 +51,7 @@ struct Verb: Sendable {
         ] + moving + [
             Option("jobs", "N", "pictures worked on at once", preset: "16 per core"),
             Option("per-host", "N", "transfers to one host at once", preset: "6"),
-        ] + access + [
+        ] + access + reuse + [
             Option("manifest", "FILE", "the report: one JSON line per input", preset: "DIR/manifest.jsonl"),
             Option("gallery", "FILE", "one HTML page with every cover in it"),
             Option("retry-failed", "run the lines again that failed before"),
@@ -77,7 +77,7 @@ struct Verb: Sendable {
         name: "cover", argument: "URL", summary: "one cover for one URL or local file",
         options: [
             Option("output", "FILE", short: "o", "where the cover goes; - is standard output")
-        ] + recipe + access + [
+        ] + recipe + access + reuse + [
             Option("json", "print the facts as JSON on standard output"),
             Option("quiet", "nothing on standard error unless it fails"),
         ],
@@ -93,7 +93,7 @@ struct Verb: Sendable {
         summary: "a small animated WebP of an animation, or of a span of a video",
         options: [
             Option("output", "FILE", short: "o", "where it goes: a .webp file; - is standard output")
-        ] + recipe.filter { !["format", "background"].contains($0.name) } + moving + access + [
+        ] + recipe.filter { !["format", "background"].contains($0.name) } + moving + access + reuse + [
             Option("json", "print the facts as JSON on standard output"),
             Option("quiet", "nothing on standard error unless it fails"),
         ],
@@ -194,6 +194,13 @@ struct Verb: Sendable {
             "max-fps", "N", "leave out frames beyond this rate", preset: "all; of a video 12"),
         Option("lossless", "keep every pixel of the resized frames, instead of --quality"),
         Option("duration", "SECONDS", "how much of a video, from --at on", preset: "3"),
+    ]
+
+    private static let reuse = [
+        Option(
+            "max-age", "SECONDS", "trust what was fetched within this time", preset: "what the origin says"),
+        Option("refresh", "ask the origin before anything kept is used"),
+        Option("offline", "use only what is kept, and no network"),
     ]
 
     private static let access = [

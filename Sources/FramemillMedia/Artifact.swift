@@ -4,6 +4,8 @@ public struct Artifact: Sendable {
     public var bytes: [UInt8]
     public var facts: Facts
     public var origin: Origin
+    /// Delivered although its time is over: the origin fails, is asked again behind, or must not be asked.
+    public var isStale = false
 
     public init(bytes: [UInt8], facts: Facts, origin: Origin) {
         self.bytes = bytes

@@ -16,8 +16,8 @@ extension Failure.Reason {
             .empty, .notMedia, .invalid, .corrupt, .truncatedHeader, .zeroDimensions, .noFrames, .tooLarge,
             .noVideoStream, .unsupportedCodec, .unsupportedFormat, .notSupported, .encrypted,
             .noDecodableFrame, .timeout, .tooSlow, .tooManyRedirects, .unreachable, .dns, .tls, .badResponse,
-            .sourceChanged, .noRange, .badURL, .blockedAddress, .notFound, .outOfMemory, .decoderCrashed,
-            .writeFailed, .badOption, .cancelled, .closed, .internalError,
+            .sourceChanged, .noRange, .badURL, .blockedAddress, .notFound, .notKept, .outOfMemory,
+            .decoderCrashed, .writeFailed, .badOption, .cancelled, .closed, .internalError,
         ]
         return Dictionary(uniqueKeysWithValues: all.map { ($0.code, $0) })
     }()

@@ -13,6 +13,8 @@ public struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
     public var cause: String?
     /// Seconds that the origin asked to wait before the next try (`Retry-After`).
     public var retryAfterSeconds: Int?
+    /// Set where nobody was asked: an earlier try is remembered, and this is its answer.
+    public var memory: Memory?
 
     public init(
         _ reason: Reason, _ stage: Stage, _ message: String, cause: String? = nil,
@@ -27,7 +29,29 @@ public struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
 
     public var description: String {
         let tail = cause.map { " (\($0))" } ?? ""
-        return "\(reason.code): \(message)\(tail)"
+        let past = memory.map { "; \($0)" } ?? ""
+        return "\(reason.code): \(message)\(tail)\(past)"
+    }
+
+    /// How an earlier failure is known.
+    public struct Memory: Sendable, Equatable, CustomStringConvertible {
+        /// Seconds since the source was asked last.
+        public var ageSeconds: Int
+        /// Seconds until it is asked again; `nil` where what it says of its bytes decides.
+        public var leftSeconds: Int?
+        /// How often in a row it failed.
+        public var tries: Int
+
+        public init(ageSeconds: Int, leftSeconds: Int?, tries: Int) {
+            self.ageSeconds = ageSeconds
+            self.leftSeconds = leftSeconds
+            self.tries = tries
+        }
+
+        public var description: String {
+            let next = leftSeconds.map { ", asked again in \($0) s" } ?? ""
+            return "remembered from \(ageSeconds) s ago, failed \(tries)x\(next)"
+        }
     }
 
     public enum Stage: String, Sendable, Codable {
@@ -48,7 +72,7 @@ public struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
         case http(Int)
         case timeout, tooSlow, tooManyRedirects, unreachable, dns, tls, badResponse, sourceChanged, noRange,
             badURL
-        case blockedAddress, notFound
+        case blockedAddress, notFound, notKept
         // The machine and the caller.
         case outOfMemory, decoderCrashed, writeFailed, badOption, cancelled, closed, internalError
 
@@ -97,6 +121,7 @@ public struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
             case .badURL: ("bad_url", .caller, .permanent)
             case .blockedAddress: ("blocked_address", .caller, .permanent)
             case .notFound: ("not_found", .caller, .permanent)
+            case .notKept: ("not_kept", .caller, .transient)
             case .outOfMemory: ("out_of_memory", .host, .transient)
             case .decoderCrashed: ("decoder_crashed", .source, .permanent)
             case .writeFailed: ("write_failed", .host, .transient)

@@ -12,8 +12,9 @@ import Testing
         let bench = try FetchBench()
         let names = [folder.file("a b%20.mp4"), "file://" + folder.file("a%20b%2520.mp4")]
         for name in names {
-            let reader = try await bench.fetcher.open(
+            let opened = try await bench.fetcher.open(
                 name, limits: Limits(), stop: Stop(after: .seconds(20)), permits: bench.permits)
+            let reader = try #require(opened.reader)
             #expect(reader.byteCount == 5000)
             #expect(reader.isLocal)
             #expect(try await bench.read(reader, 4000, 9999) == pattern(4000, 1000))

@@ -26,7 +26,11 @@ final class FetchBench: Sendable {
         _ path: String, limits: Limits = Limits(), stop: Stop = Stop(after: .seconds(20))
     ) async throws(Failure) -> any ByteReader {
         let url = path.hasPrefix("/") ? server.url(path) : path
-        return try await fetcher.open(url, limits: limits, stop: stop, permits: permits)
+        let opened = try await fetcher.open(url, limits: limits, stop: stop, permits: permits)
+        guard let reader = opened.reader else {
+            throw Failure(.internalError, .fetch, "a source confirmed what nobody knew")
+        }
+        return reader
     }
 
     /// Up to `count` bytes from `offset`, in reads of at most `step`.

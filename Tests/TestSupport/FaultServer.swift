@@ -38,6 +38,31 @@ public final class FaultServer: Sendable {
     /// Every request so far: `GET /path HTTP/1.1 bytes=0-9 "etag" from=PORT host=HOST`.
     public var log: [String] { ask("log") }
 
+    /// One answer of `/origin/…`.
+    public struct Answer: Encodable, Sendable {
+        var status: Int
+        var headers: [String: String]
+        var body: String
+        /// Looks at no condition.
+        var ignores: Bool
+
+        /// - Parameter body: what a status of 200 brings; ranges are served where `headers` has an `ETag`.
+        public init(
+            status: Int = 200, _ headers: [String: String] = [:], body: String = "", ignores: Bool = false
+        ) {
+            (self.status, self.headers, self.body, self.ignores) = (status, headers, body, ignores)
+        }
+    }
+
+    /// What `/origin/NAME` answers from now on: each in turn, the last for ever.
+    /// - Returns: its URL.
+    @discardableResult
+    public func script(_ name: String, _ answers: Answer...) throws -> String {
+        let json = String(decoding: try JSONEncoder().encode(answers), as: UTF8.self)
+        _ = ask("set /origin/\(name) \(json)")
+        return url("/origin/\(name)")
+    }
+
     /// The log once `count` of its lines hold `text`.
     @discardableResult
     public func log(with text: String, count: Int = 1) async -> [String] {

@@ -1,12 +1,14 @@
 """An HTTP server with every fault on demand. Prints its port; obeys lines on its standard input; ends with it.
 
 Paths: /MODE/SIZE/ANYTHING, where byte i of a body is (i * 31 + (i >> 8)) % 256, or the file of --root for /file/NAME.
+/origin/NAME answers as "set /origin/NAME JSON" says: a list of answers, taken in turn, of which the last stays.
 Commands: "log" prints every request as one JSON line; "wait N TEXT" answers once N lines of the log hold TEXT.
 """
 import http.server, json, os, re, socketserver, sys, threading, time, urllib.parse
 
 LOG, SEEN, ROOT = [], threading.Condition(), sys.argv[1] if len(sys.argv) > 1 else None
 FIRST = set()
+SCRIPTS = {}
 
 
 def note(line):
@@ -64,7 +66,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         asked = self.headers.get("Range", "")
         note(" ".join([self.requestline, asked, self.headers.get("If-Range", ""),
-                       "from=%d" % self.client_address[1], "host=" + self.headers.get("Host", "")]))
+                       "from=%d" % self.client_address[1], "host=" + self.headers.get("Host", "")]
+                      + ["if-none-match=" + self.headers[name] for name in ["If-None-Match"] if name in self.headers]))
         parts = self.path.split("?")[0].split("/")
         mode, size = parts[1], int(parts[2]) if len(parts) > 2 and parts[2].isdigit() else 0
         try:
@@ -185,6 +188,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def mode_status(self, size, asked):
         self.send(size, {"Retry-After": "7"}, b"no")
 
+    def mode_origin(self, size, asked):
+        with SEEN:
+            answers = SCRIPTS[self.path]
+            answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        headers = dict(answer.get("headers", {}))
+        if answer.get("status", 200) != 200:
+            return self.send(answer["status"], headers, b"no")
+        since, modified = self.headers.get("If-Modified-Since"), headers.get("Last-Modified")
+        tag = headers.get("ETag")
+        knows = self.headers.get("If-None-Match", "") == tag if tag else modified and since == modified
+        if knows and not answer.get("ignores"):
+            return self.send(304, headers, b"", -1)
+        if tag is None:
+            # `ranged` always names a version.
+            return self.send(200, headers, answer["body"].encode())
+        self.ranged(answer["body"].encode(), asked, tag, extra=headers)
+
     def mode_silent(self, size, asked):
         self.until_closed()
 
@@ -243,6 +263,8 @@ def obey(line):
     with SEEN:
         if words[0] == "wait":
             SEEN.wait_for(lambda: sum(words[2] in entry for entry in LOG) >= int(words[1]))
+        if words[0] == "set":
+            SCRIPTS[words[1]] = json.loads(words[2])
         print(json.dumps(LOG), flush=True)
 
 

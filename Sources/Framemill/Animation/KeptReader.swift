@@ -81,3 +81,24 @@ final class KeptReader: ByteReader {
 
     private static let block = 64 << 10
 }
+
+extension KeptReader {
+    /// An animation is read for its index and again for its frames: from far away it is kept in between, as long as it
+    /// may be. A video finds its frames by its index and is read in parts.
+    static func keepingAnimations(of reader: any ByteReader) throws(Failure) -> any ByteReader {
+        guard !reader.isLocal else { return reader }
+        var got = 0
+        var failure: Failure?
+        let head = unsafe [UInt8](unsafeUninitializedCapacity: 16) { room, count in
+            do throws(Failure) {
+                // As many as were read, of the sixteen that there is room for.
+                got = try unsafe reader.read(at: 0, into: UnsafeMutableRawBufferPointer(room))
+            } catch {
+                failure = error
+            }
+            count = got
+        }
+        if let failure { throw failure }
+        return [.gif, .webp, .png].contains(Format.sniff(head)) ? try KeptReader(reader) : reader
+    }
+}

@@ -19,6 +19,11 @@ package struct CacheRecord: Sendable, Equatable {
         package var cause: String?
         /// How often it has been tried, in a row, without a picture.
         package var attempts: Int
+        package var happenedAt = 0
+        /// Until then nobody is asked; `nil` where the freshness of the bytes decides.
+        package var until: Int?
+        /// The limits it failed under.
+        package var limits = ""
 
         package init(_ failure: Failure, attempts: Int = 1) {
             code = failure.reason.code
@@ -54,8 +59,15 @@ package struct CacheRecord: Sendable, Equatable {
     package var lastModified: String?
     /// `nil` for a picture.
     package var refusal: Refusal?
+    /// The last failure of a source whose picture is kept all the same.
+    package var trouble: Refusal?
+    /// Names the mirror that a picture comes from.
+    package var mirror: String?
     /// Of the picture; the cache sets it when it stores.
     package var byteCount: Int
+
+    /// When the source was last asked.
+    package var learnedAt: Int64 { max(storedAt, Int64(trouble?.happenedAt ?? 0)) }
 
     package var kind: Kind { refusal == nil ? .picture : .failure }
 
@@ -98,14 +110,24 @@ extension CacheRecord {
         coder.pass(&staleIfErrorUntil)
         coder.pass(&etag)
         coder.pass(&lastModified)
-        coder.pass(&refusal, blank: Refusal(Failure(.internalError, .cache, ""))) { coder, refusal in
-            coder.pass(&refusal.code)
-            coder.pass(&refusal.class)
-            coder.pass(&refusal.stage)
-            coder.pass(&refusal.message)
-            coder.pass(&refusal.cause)
-            coder.pass(&refusal.attempts)
-        }
+        let blank = Refusal(Failure(.internalError, .cache, ""))
+        coder.pass(&refusal, blank: blank) { $1.pass(&$0) }
+        coder.pass(&trouble, blank: blank) { $1.pass(&$0) }
+        coder.pass(&mirror)
         coder.pass(&byteCount)
+    }
+}
+
+extension CacheRecord.Refusal {
+    fileprivate mutating func pass(_ coder: inout some FieldCoder) {
+        coder.pass(&code)
+        coder.pass(&`class`)
+        coder.pass(&stage)
+        coder.pass(&message)
+        coder.pass(&cause)
+        coder.pass(&attempts)
+        coder.pass(&happenedAt)
+        coder.pass(&until)
+        coder.pass(&limits)
     }
 }

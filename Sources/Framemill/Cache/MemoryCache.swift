@@ -45,10 +45,11 @@ package final class MemoryCache: Sendable {
 
     /// What its texts take on the heap.
     static func cost(of record: CacheRecord) -> Int {
-        let refusal = record.refusal
+        let refusal = record.refusal ?? record.trouble
         return heap([
             record.url, record.host, record.engineClass, record.engineVersion, record.etag ?? "",
             record.lastModified ?? "", refusal?.code ?? "", refusal?.message ?? "", refusal?.cause ?? "",
+            refusal?.limits ?? "", record.mirror ?? "",
         ])
     }
 

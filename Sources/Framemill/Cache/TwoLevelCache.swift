@@ -51,6 +51,19 @@ package final class TwoLevelCache: Sendable {
         return found
     }
 
+    /// The entry as it is on disk, where another process may know more; memory then knows it too.
+    package func diskEntry(for key: CacheKey, stop: Stop) async -> CacheFound? {
+        guard let disk, let lane else { return nil }
+        // As above.
+        guard let found = try? await lane.run(stop: stop, { _, _ in disk.entry(for: key) }) else {
+            return nil
+        }
+        if memory.entry(for: key).map({ $0.record.learnedAt < found.record.learnedAt }) ?? true {
+            memory.store(found, for: key)
+        }
+        return found
+    }
+
     /// The entry, from memory alone.
     package func rememberedEntry(for key: CacheKey) -> CacheFound? { memory.entry(for: key) }
 

@@ -21,7 +21,9 @@ extension BlockStore: TransferSink {
 
     func receive(_ number: Int, _ bytes: UnsafeRawBufferPointer) -> Flow {
         let flow = state.withLock { state -> Flow in
-            guard let active = state.active[number], state.failure == nil else { return .enough }
+            guard let active = state.active[number], state.failure == nil, !state.isUnchanged else {
+                return .enough
+            }
             if active.position - active.consumed >= Self.ahead {
                 state.active[number]!.isPaused = true
                 return .pause
@@ -40,6 +42,10 @@ extension BlockStore: TransferSink {
     func end(_ number: Int, _ failure: Failure?) {
         state.withLock { state in
             guard let active = state.active.removeValue(forKey: number) else { return }
+            if state.isUnchanged {
+                state.isOpen = true
+                return
+            }
             if state.spool != nil, failure == nil, state.failure == nil, state.bytes < limits.sourceBytes {
                 state.spool!.isWhole = true
                 state.total = state.spool!.byteCount
@@ -72,6 +78,13 @@ extension BlockStore: TransferSink {
     /// The first answer decides how this source is read.
     private func accept(_ head: ResponseHead, _ number: Int, _ state: inout State) -> Failure? {
         state.version = head.version
+        state.answer = Answer(head: head, asked: asked, answered: now())
+        // The same tag names the same bytes, also where the server does not look at conditions.
+        let tag = known?.entityTag.flatMap { $0.hasPrefix("W/") ? nil : $0 }
+        if head.status == 304 || (200...206).contains(head.status) && tag != nil && tag == head["etag"] {
+            state.isUnchanged = true
+            return nil
+        }
         switch head.status {
         case 206:
             guard let content = head.contentRange, content.range.lowerBound == 0 else {

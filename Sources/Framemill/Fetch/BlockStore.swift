@@ -12,7 +12,7 @@ internal import FramemillMedia
 internal import Synchronization
 
 final class BlockStore: Sendable {
-    enum Answer {
+    enum Found {
         case bytes(Int)
         case spooled(OpenFile, Int)
         /// Nothing yet: ask again after the signal.
@@ -34,6 +34,9 @@ final class BlockStore: Sendable {
         var total: Int64?
         var version: String?
         var validator: String?
+        /// What the first answer said, and when.
+        var answer: Answer?
+        var isUnchanged = false
         var extents = ExtentCache(capacity: BlockStore.memory)
         var spool: Spool?
         var active: [Int: Active] = [:]
@@ -62,9 +65,20 @@ final class BlockStore: Sendable {
     let limits: Limits
     let stop: Stop
     let transport: Transport
+    let now: @Sendable () -> Int
+    /// Of the first request.
+    let asked: Int
+    /// What is kept of this source: the first request asks for anything else.
+    let known: Freshness?
     let state: Mutex<State>
 
-    init(_ location: Location.Web, limits: Limits, stop: Stop, transport: Transport) {
+    init(
+        _ location: Location.Web, unless known: Freshness?, limits: Limits, stop: Stop, transport: Transport,
+        now: @escaping @Sendable () -> Int
+    ) {
+        self.now = now
+        asked = now()
+        self.known = known
         self.limits = limits
         self.stop = stop
         self.transport = transport
@@ -78,7 +92,9 @@ final class BlockStore: Sendable {
                 guard state.failure == nil else { return nil }
                 state.opener = waiter
                 state.windowEnd = Self.smallestWindow
-                return order(0..<Self.smallestWindow, &state)
+                var first = order(0..<Self.smallestWindow, &state)
+                first.known = known
+                return first
             }
             if let first { transport.start(first) } else { waiter.resume() }
         }
@@ -87,6 +103,11 @@ final class BlockStore: Sendable {
     func checkOpened() throws(Failure) {
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
+
+    /// What the first answer said; `nil` where none came.
+    var answer: Answer? { state.withLock { $0.answer } }
+    /// Whether the source still is what was known of it; there is nothing to read then.
+    var isUnchanged: Bool { state.withLock { $0.isUnchanged } }
 
     var byteCount: Int64? { state.withLock { $0.total } }
     var cost: (bytes: Int64, requests: Int) { state.withLock { ($0.bytes, $0.requests) } }
@@ -117,12 +138,12 @@ final class BlockStore: Sendable {
 // MARK: - The reading side
 
 extension BlockStore {
-    func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(Failure) -> Answer {
+    func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(Failure) -> Found {
         let news = DispatchSemaphore(value: 0)
         var orders: [Transfer] = []
         var resumed: [Int] = []
         var dropped: [Int] = []
-        let outcome: Result<Answer, Failure> = state.withLock { state in
+        let outcome: Result<Found, Failure> = state.withLock { state in
             do throws(Failure) {
                 let answer = try unsafe look(at: offset, into: buffer, &state)
                 noteReading(at: offset, count: buffer.count, answer, &state, &resumed)
@@ -164,7 +185,7 @@ extension BlockStore {
     /// What can be answered at once; `nil` when it takes the network.
     private func look(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, _ state: inout State
-    ) throws(Failure) -> Answer? {
+    ) throws(Failure) -> Found? {
         if let total = state.total, offset >= total { return .bytes(0) }
         if let spool = state.spool {
             let count = min(Int64(buffer.count), spool.byteCount - offset)
@@ -187,7 +208,7 @@ extension BlockStore {
 
     /// Lets a paused transfer run on once the reads come near.
     private func noteReading(
-        at offset: Int64, count: Int, _ answer: Answer?, _ state: inout State, _ resumed: inout [Int]
+        at offset: Int64, count: Int, _ answer: Found?, _ state: inout State, _ resumed: inout [Int]
     ) {
         let end = offset + Int64(count)
         for (number, active) in state.active where active.range.contains(offset) && end > active.consumed {

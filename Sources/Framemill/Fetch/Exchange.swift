@@ -161,6 +161,8 @@ extension Exchange {
             "Accept-Encoding: identity",
         ]
         if let validator = transfer.validator { lines.append("If-Range: \(validator)") }
+        if let tag = transfer.known?.entityTag { lines.append("If-None-Match: \(tag)") }
+        if let date = transfer.known?.lastModified { lines.append("If-Modified-Since: \(date)") }
         for line in lines {
             // The list copies the text; on failure it stays as it was and `deinit` frees it.
             guard let longer = unsafe curl_slist_append(headers, line) else { return false }
@@ -212,7 +214,7 @@ extension Exchange {
         guard !head.isComplete else { return true }
         head.take(line)
         guard head.isComplete, !head.isRedirect else { return true }
-        failure = head.failure(at: name)
+        failure = head.failure(at: name, isConditional: transfer.known != nil)
         if failure == nil { failure = transfer.sink.begin(transfer.number, head, from: location) }
         // An error's small body may still come; one of ours ends it here.
         if let reason = failure?.reason, case .http = reason { return true }

@@ -10,10 +10,17 @@ final class Fetcher: Sendable {
     private let files: Lane<Void>
     /// `fetch.requests`, `fetch.connections`, `fetch.redirects`.
     let meters: Meters
+    private let now: @Sendable () -> Int
 
     /// Fails with `badOption` when `allowNet` holds something that is no network.
-    init(_ configuration: Configuration, meters: Meters = Meters()) throws(Failure) {
+    ///
+    /// - Parameter now: seconds since 1970, for the age of answers.
+    init(
+        _ configuration: Configuration, meters: Meters = Meters(),
+        now: @escaping @Sendable () -> Int = { WallClock.system.seconds }
+    ) throws(Failure) {
         self.meters = meters
+        self.now = now
         allowsFiles = configuration.allowFiles
         transport = try Transport(
             perHost: configuration.perHost, userAgent: configuration.userAgent,
@@ -24,13 +31,16 @@ final class Fetcher: Sendable {
     /// Returns once the first bytes are in, so that what comes next seldom waits. No thread waits meanwhile.
     ///
     /// Cancelling the task raises `stop`. A source of no bytes fails with `empty`.
+    /// - Parameter known: what is kept of this source, so that it need not be sent again.
     func open(
-        _ url: String, limits: Limits, stop: Stop, permits: Permits, priority: Priority = .interactive
-    ) async throws(Failure) -> any ByteReader {
+        _ url: String, unless known: Freshness? = nil, limits: Limits, stop: Stop, permits: Permits,
+        priority: Priority = .interactive
+    ) async throws(Failure) -> Opened {
         try stop.check(.fetch)
         switch try Location(url) {
         case .http(let web):
-            let store = BlockStore(web, limits: limits, stop: stop, transport: transport)
+            let store = BlockStore(
+                web, unless: known, limits: limits, stop: stop, transport: transport, now: now)
             // From here on the reader owns the transfers: dropping it ends them, also when the next line
             // throws.
             let reader = BlockReader(store, stop: stop, permits: permits, priority: priority)
@@ -40,13 +50,16 @@ final class Fetcher: Sendable {
                 stop.raise()
             }
             try store.checkOpened()
-            return reader
+            return Opened(reader: store.isUnchanged ? nil : reader, answer: store.answer)
         case .file(let path):
             guard allowsFiles else {
                 throw Failure(
                     .badURL, .input, "\(path) is a local file, which is not allowed here (allowFiles)")
             }
-            return try await files.run(stop: stop) { (_, _) throws(Failure) in try FileReader(path: path) }
+            let reader = try await files.run(stop: stop) { (_, _) throws(Failure) in
+                try FileReader(path: path)
+            }
+            return Opened(reader: reader, answer: nil)
         }
     }
 
@@ -69,5 +82,29 @@ final class Fetcher: Sendable {
     func close() {
         transport.close()
         files.close()
+    }
+}
+
+/// A source that answered.
+struct Opened: Sendable {
+    /// `nil` where it still is what was known of it.
+    var reader: (any ByteReader)?
+    /// `nil` for a file.
+    var answer: Answer?
+}
+
+/// What an origin said about its answer, and when by our clock.
+struct Answer: Sendable {
+    var head: ResponseHead
+    /// Seconds since 1970.
+    var asked: Int
+    var answered: Int
+
+    /// How long it holds. A confirmation, which may say less, renews `known`.
+    func freshness(confirming known: Freshness?, _ defaults: FreshnessDefaults) -> Freshness? {
+        if let known {
+            return known.renewed({ head[$0] }, asked: asked, answered: answered, defaults: defaults)
+        }
+        return Freshness({ head[$0] }, asked: asked, answered: answered, defaults: defaults)
     }
 }

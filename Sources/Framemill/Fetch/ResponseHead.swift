@@ -1,4 +1,3 @@
-internal import CCurl
 internal import FramemillMedia
 internal import Glibc
 
@@ -22,7 +21,13 @@ struct ResponseHead: Sendable {
             status = line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         } else if let colon = line.firstIndex(of: ":") {
             let value = line[colon...].dropFirst().drop { $0 == " " || $0 == "\t" }
-            fields[line[..<colon].lowercased()] = String(value)
+            let name = line[..<colon].lowercased()
+            // Lists may come in several lines (RFC 9110, 5.3).
+            if ["cache-control", "vary"].contains(name), let before = fields[name] {
+                fields[name] = "\(before), \(value)"
+            } else {
+                fields[name] = String(value)
+            }
         }
     }
 
@@ -40,9 +45,7 @@ struct ResponseHead: Sendable {
     func retryAfterSeconds(now: Int = time(nil)) -> Int? {
         guard let text = self["retry-after"]?.filter({ $0 != "\t" }) else { return nil }
         if let seconds = Int(text.filter { $0 != " " }) { return seconds >= 0 ? seconds : nil }
-        // The text lives through the call, and the second argument is not used.
-        let date = unsafe curl_getdate(text, nil)
-        return date < 0 ? nil : max(0, date - now)
+        return HTTPDate.seconds(text).map { max(0, $0 - now) }
     }
 
     /// `bytes 0-99/1000`, with `nil` for a total of `*`; `nil` when the header is absent or makes no sense.
@@ -76,9 +79,10 @@ struct ResponseHead: Sendable {
         return tag.hasPrefix("W/") ? nil : tag
     }
 
-    /// The failure that a status stands for; `nil` for those that bring bytes or say that there are none.
-    func failure(at name: String) -> Failure? {
+    /// The failure that a status stands for; `nil` for those that bring bytes or say that there are none, or no others.
+    func failure(at name: String, isConditional: Bool = false) -> Failure? {
         switch status {
+        case 304 where isConditional: return nil
         case 200..<300, 416: return encodingFailure(at: name)
         case 400...599:
             let wait = status == 429 || status == 503 ? retryAfterSeconds() : nil

@@ -7,6 +7,8 @@ struct Transfer: Sendable {
     var range: Range<Int64>
     /// Sent as `If-Range`.
     var validator: String?
+    /// Sent as `If-None-Match` and `If-Modified-Since`: an answer of 304 is then a good one.
+    var known: Freshness?
     var limits: Limits
     var deadline: ContinuousClock.Instant
     var sink: any TransferSink
@@ -14,7 +16,7 @@ struct Transfer: Sendable {
 
 /// Who gets the bytes. All calls come from the network thread and must not wait.
 protocol TransferSink: AnyObject, Sendable {
-    /// The headers are in: 200, 206 or 416, from the address that the redirects led to. A failure ends the
+    /// The headers are in: 200, 206, 416 or 304, from the address that the redirects led to. A failure ends the
     /// transfer.
     func begin(_ number: Int, _ head: ResponseHead, from location: Location.Web) -> Failure?
     /// Some bytes of the body.

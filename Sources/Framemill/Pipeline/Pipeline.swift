@@ -1,4 +1,5 @@
-// The story of one cover: key, cache, in flight, gate, fetch, render, store.
+// The story of one cover: key, cache, in flight, lease, gate, fetch, render, store. `Kept` decides what is served,
+// `SourceReader` asks, `Keeper` remembers.
 
 internal import FramemillEngine
 internal import FramemillMedia
@@ -6,30 +7,36 @@ internal import Synchronization
 
 final class Pipeline: Sendable {
     let meters = Meters()
-    private let configuration: Configuration
+    let configuration: Configuration
     private let renderer: any Renderer
-    private let fetcher: Fetcher
-    private let cache: TwoLevelCache
-    private let inFlight = InFlight<CacheKey, Artifact>()
-    private let gate: Gate
-    let permits: Permits
-    private let decode: Lane<Void>
+    let clock: WallClock
+    let keeper: Keeper
+    let source: SourceReader
+    /// `nil` where nothing is shared with other processes.
+    private let leases: Leases?
+    let inFlight = InFlight<Flight, Artifact>()
     private let play: Lane<Void>
     private let isClosed = Atomic<Bool>(false)
 
-    init(_ configuration: Configuration, _ renderer: any Renderer) throws(Failure) {
+    init(_ configuration: Configuration, _ renderer: any Renderer, clock: WallClock) throws(Failure) {
         self.configuration = configuration
         self.renderer = renderer
-        fetcher = try Fetcher(configuration, meters: meters)
-        cache = TwoLevelCache(
+        self.clock = clock
+        let cache = TwoLevelCache(
             directory: configuration.cacheDirectory, memoryBytes: configuration.memoryCacheBytes,
             diskBytes: configuration.diskCacheBytes, diskEntries: configuration.diskCacheEntries,
             meters: meters)
-        gate = Gate(width: configuration.jobs)
-        permits = Permits(count: configuration.permits)
-        // A thread for each admitted job, up to 64: most wait for bytes, and only `permits` of them compute. And some
-        // for first frames, which nobody admits.
-        decode = Lane("decode", width: max(1, min(configuration.jobs, 64)) + permits.count) { () }
+        keeper = Keeper(cache, clock, configuration.limits)
+        leases = configuration.cacheDirectory.map { Leases(folder: $0, width: min(configuration.jobs, 64)) }
+        let permits = Permits(count: configuration.permits)
+        source = SourceReader(
+            configuration: configuration, clock: clock,
+            fetcher: try Fetcher(configuration, meters: meters, now: { clock.seconds }),
+            gate: Gate(width: configuration.jobs), permits: permits,
+            // A thread for each admitted job, up to 64: most wait for bytes, and only `permits` of them compute. And
+            // some for first frames, which nobody admits.
+            decode: Lane("decode", width: max(1, min(configuration.jobs, 64)) + permits.count) { () },
+            meters: meters)
         // Frames behind the first wait for no bytes, so they need no more threads than can compute; and threads of
         // their own, or they would hold all of those that first frames and covers need.
         play = Lane("play", width: permits.count) { () }
@@ -37,24 +44,84 @@ final class Pipeline: Sendable {
 
     func cover(for request: Request) async throws(Failure) -> Artifact {
         try refuseWhenClosed()
-        let key = try await key(for: request)
-        if let hit = await cache.artifact(for: key, stop: Stop(after: configuration.limits.deadline)) {
-            meters.add("hit_\(hit.origin.rawValue)")
-            return hit
+        let key = try await key(for: request.url, request.recipe)
+        // Not one switch, with this `await` in it: Swift 6.3.1 then frees its stack out of order.
+        let kept = await keeper.kept(for: key)
+        if let answer = try unasked(kept, request) { return answer }
+        if case .serveAndAsk(let artifact) = keeper.verdict(kept, request) {
+            askBehind(request, key)
+            return hit(artifact)
         }
-        return try await inFlight.value(for: key) { [self] () async throws(Failure) -> Artifact in
-            // Whoever missed just before another call finished must not make the same again.
-            if let hit = cache.remembered(for: key) { return hit }
-            do throws(Failure) {
-                let made = try await make(request)
+        return try await inFlight.value(for: Flight(key, request)) {
+            [self] () async throws(Failure) -> Artifact in
+            try await ask(for: request, key)
+        }
+    }
+
+    /// One at a time for each key, if possible of all processes: asks the source, unless somebody just has.
+    func ask(for request: Request, _ key: CacheKey) async throws(Failure) -> Artifact {
+        let kept = await keeper.kept(for: key)
+        if let answer = try unasked(kept, request) { return answer }
+        guard let leases else { return try await refresh(kept, request, key) }
+        let isAlone = await leases.take(key, within: configuration.limits.deadline)
+        defer { if isAlone { leases.give(key) } }
+        let latest = kept.newer(await keeper.keptOnDisk(for: key))
+        if let answer = try unasked(latest, request) { return answer }
+        return try await refresh(latest, request, key)
+    }
+
+    /// Whoever missed just before another call finished must not ask again. `nil` when the source is to be asked.
+    private func unasked(_ kept: Kept, _ request: Request) throws(Failure) -> Artifact? {
+        switch keeper.verdict(kept, request) {
+        case .serve(let artifact): return hit(artifact)
+        case .refuse(let failure): throw remembered(failure)
+        case .serveAndAsk, .ask: return nil
+        }
+    }
+
+    /// Makes a cover, unless the source confirms the one that is kept. Where the source fails, an old one may do.
+    private func refresh(
+        _ kept: Kept, _ request: Request, _ key: CacheKey
+    ) async throws(Failure) -> Artifact {
+        var places = try await places(of: request, key, kept)
+        do throws(Failure) {
+            let outcome = try await make(request, &places)
+            switch outcome {
+            case .confirmed(let index):
+                meters.add("confirmed")
+                return try await confirm(kept, places[index], request, key)
+            case .read(let artifact, let index):
                 meters.add("made")
-                await cache.store(made, for: key, stop: Stop(after: configuration.limits.deadline))
-                return made
-            } catch {
-                meters.add("failed")
-                throw error
+                await keep(artifact, places, index)
+                return artifact
             }
+        } catch {
+            meters.add("failed")
+            if [.cancelled, .closed].contains(error.reason) { throw error }
+            for place in places { await keeper.note(place) }
+            guard error.mayPass || places.contains(where: { $0.failure?.mayPass ?? false }),
+                let old = kept.standIn(clock.seconds)
+            else { throw error }
+            return hit(old)
         }
+    }
+
+    private func make(
+        _ request: Request, _ places: inout [Candidate]
+    ) async throws(Failure) -> SourceReader.Outcome<Artifact> {
+        let crew = Crew(source.decode, permits: source.permits, priority: request.priority)
+        return try await source.read(&places, priority: request.priority) {
+            [renderer, configuration] reader, stop throws(Failure) in
+            let isStill = request.recipe.animated == nil
+            return try renderer.render(
+                isStill ? reader : try KeptReader.keepingAnimations(of: reader), recipe: request.recipe,
+                limits: configuration.limits, crew: crew, stop: stop)
+        }
+    }
+
+    /// Who waits for the source to be asked for this.
+    func waiting(for request: Request) async throws(Failure) -> Int {
+        inFlight.waiting(for: Flight(try await key(for: request.url, request.recipe), request))
     }
 
     func probe(_ request: Request) async throws(Failure) -> Facts {
@@ -77,74 +144,19 @@ final class Pipeline: Sendable {
         return Animation(
             decoder,
             AnimationPool(
-                decode: decode, play: play, permits: permits, deadline: configuration.limits.deadline,
+                decode: source.decode, play: play, permits: source.permits,
+                deadline: configuration.limits.deadline,
                 windowBytes: configuration.animationWindowBytes, priority: request.priority))
     }
 
-    private func make(_ request: Request) async throws(Failure) -> Artifact {
-        let crew = Crew(decode, permits: permits, priority: request.priority)
-        return try await reading(request) { [renderer, configuration] reader, stop throws(Failure) in
-            let source = request.recipe.animated == nil ? reader : try Self.readTwice(reader)
-            return try renderer.render(
-                source, recipe: request.recipe, limits: configuration.limits, crew: crew, stop: stop)
-        }
-    }
-
-    /// An animation is read for its index and again for its frames: from far away it is kept in between, as long as it
-    /// may be. A video finds its frames by its index and is read in parts.
-    private static func readTwice(_ reader: any ByteReader) throws(Failure) -> any ByteReader {
-        guard !reader.isLocal else { return reader }
-        var got = 0
-        var failure: Failure?
-        let head = unsafe [UInt8](unsafeUninitializedCapacity: 16) { room, count in
-            do throws(Failure) {
-                // As many as were read, of the sixteen that there is room for.
-                got = try unsafe reader.read(at: 0, into: UnsafeMutableRawBufferPointer(room))
-            } catch {
-                failure = error
-            }
-            count = got
-        }
-        if let failure { throw failure }
-        return [.gif, .webp, .png].contains(Format.sniff(head)) ? try KeptReader(reader) : reader
-    }
-
-    /// The key names the first URL: mirrors are other ways to the same bytes, and come and go.
-    private func key(for request: Request) async throws(Failure) -> CacheKey {
-        let stop = Stop(after: configuration.limits.deadline)
-        return CacheKey(
-            canonicalURL: try await fetcher.identity(of: request.url, stop: stop), recipe: request.recipe)
-    }
-
-    /// Opens the source, or the first mirror that answers, and works on it with a thread and a permit. The deadline
-    /// runs from admission on, so that a long queue fails nobody.
+    /// Where nothing is kept.
     private func reading<Value: Sendable>(
         _ request: Request, _ work: @escaping @Sendable (any ByteReader, Stop) throws(Failure) -> Value
     ) async throws(Failure) -> Value {
-        guard await gate.enter() else {
-            throw Failure(.cancelled, .input, "cancelled while it waited for its turn")
-        }
-        defer { gate.leave() }
-        let stop = Stop(after: configuration.limits.deadline)
-        var problem = Failure(.badURL, .input, "no URL")
-        for (place, url) in ([request.url] + request.mirrors).enumerated() {
-            do throws(Failure) {
-                let reader = try await fetcher.open(
-                    url, limits: configuration.limits, stop: stop, permits: permits,
-                    priority: request.priority)
-                return try await decode.run(priority: request.priority, stop: stop) {
-                    [permits] _, stop throws(Failure) in
-                    try permits.holding(priority: request.priority) { () throws(Failure) in
-                        try work(reader, stop)
-                    }
-                }
-            } catch {
-                // The first place is the one that was asked for: its failure is the one to tell.
-                if place == 0 { problem = error }
-                if [.cancelled, .closed].contains(error.reason) || stop.isOver { throw error }
-            }
-        }
-        throw problem
+        var places = ([request.url] + request.mirrors).map { Candidate($0) }
+        guard case .read(let value, _) = try await source.read(&places, priority: request.priority, work)
+        else { throw Failure(.internalError, .fetch, "a source confirmed what nobody knew") }
+        return value
     }
 
     private func refuseWhenClosed() throws(Failure) {
@@ -154,9 +166,9 @@ final class Pipeline: Sendable {
     /// Ends the threads after what runs has finished.
     func close() async {
         guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        decode.close()
+        source.decode.close()
         play.close()
-        cache.close()
-        fetcher.close()
+        keeper.cache.close()
+        source.fetcher.close()
     }
 }
