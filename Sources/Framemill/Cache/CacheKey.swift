@@ -8,21 +8,16 @@ package struct CacheKey: Hashable, Sendable {
     /// Raised whenever the same bytes and recipe may give another picture than before. Old entries then age out.
     package static let engineVersion = "1"
 
-    /// The digest as it stands, in four words: no allocation to hash or compare it.
-    private let words: SIMD4<UInt64>
+    /// The digest as it stands, in four words: no allocation to hash or compare it. Not a SIMD4: with a vector of 32
+    /// bytes in its frame, an async function of Swift 6.3.1 writes past the frame's end (swiftlang/swift#91639).
+    private let words: (UInt64, UInt64, UInt64, UInt64)
 
     package init(canonicalURL: String, recipe: Recipe) {
         let text = "url=\(canonicalURL)\nrecipe=\(recipe.canonical)\nengine=\(Self.engineVersion)\n"
         self.init(digest: Digest.sha256(Array(text.utf8)))
     }
 
-    private init(digest: [UInt8]) {
-        var words = SIMD4<UInt64>()
-        for (index, byte) in digest.enumerated() {
-            words[index / 8] = words[index / 8] << 8 | UInt64(byte)
-        }
-        self.words = words
-    }
+    private init(digest: [UInt8]) { self.init { digest[$0] } }
 
     /// Reads back what `hex` wrote; `nil` for any other text.
     package init?(hex: String) {
@@ -39,17 +34,25 @@ package struct CacheKey: Hashable, Sendable {
 
     /// Reads back what `bytes` gave, byte by byte.
     init(byte: (Int) -> UInt8) {
-        var words = SIMD4<UInt64>()
-        for index in 0..<32 { words[index / 8] = words[index / 8] << 8 | UInt64(byte(index)) }
-        self.words = words
+        func word(_ place: Int) -> UInt64 {
+            (place * 8..<place * 8 + 8).reduce(0) { $0 << 8 | UInt64(byte($1)) }
+        }
+        words = (word(0), word(1), word(2), word(3))
     }
 
+    package static func == (one: Self, other: Self) -> Bool { one.words == other.words }
+
+    /// A digest is as good as any hash of it, so a quarter of it will do.
+    package func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
+
     /// The first eight bytes as a number: what the entry's row is found by.
-    package var rowNumber: Int64 { Int64(bitPattern: words[0]) }
+    package var rowNumber: Int64 { Int64(bitPattern: words.0) }
 
     /// The 32 bytes of the digest.
     package var bytes: [UInt8] {
-        (0..<32).map { UInt8(truncatingIfNeeded: words[$0 / 8] >> (56 - $0 % 8 * 8)) }
+        [words.0, words.1, words.2, words.3].flatMap { word in
+            stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> $0) }
+        }
     }
 
     /// 64 lower-case hexadecimal digits: the name of the entry on disk.

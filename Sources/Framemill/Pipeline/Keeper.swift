@@ -37,13 +37,17 @@ struct Keeper: Sendable {
     func keep(_ kept: Kept, of url: String, for key: CacheKey) async {
         let stop = Stop(after: deadline)
         guard let outcome = kept.outcome else { return await cache.remove(key, stop: stop) }
-        await cache.store(outcome, record: kept.record(of: url, for: key), for: key, stop: stop)
+        await cache.store(outcome, record: record(of: kept, url, key), for: key, stop: stop)
     }
 
     /// As `keep`, where the picture itself is the one that is there.
     func renew(_ kept: Kept, of url: String, for key: CacheKey) async {
         guard kept.artifact != nil else { return await keep(kept, of: url, for: key) }
-        await cache.renew(kept.record(of: url, for: key), stop: Stop(after: deadline))
+        await cache.renew(record(of: kept, url, key), stop: Stop(after: deadline))
+    }
+
+    private func record(of kept: Kept, _ url: String, _ key: CacheKey) -> CacheRecord {
+        kept.record(of: url, for: key, storedAt: clock.seconds)
     }
 
     /// Remembers what came of a place that failed. What may pass leaves a picture in its place; what does not, does not.
@@ -88,13 +92,14 @@ extension Kept {
         artifact.map { .success($0) } ?? trouble.map { .failure($0.failure) }
     }
 
-    fileprivate func record(of url: String, for key: CacheKey) -> CacheRecord {
+    /// - Parameter storedAt: for what no origin was asked for, files and the like.
+    fileprivate func record(of url: String, for key: CacheKey, storedAt: Int) -> CacheRecord {
         var (canonical, host) = (url, "")
         if let location = try? Location(url) {
             canonical = location.canonical
             if case .http(let web) = location { host = web.host }
         }
-        var record = CacheRecord(key: key, url: canonical, host: host)
+        var record = CacheRecord(key: key, url: canonical, host: host, storedAt: Int64(storedAt))
         record.mirror = mirror
         if let freshness {
             record.storedAt = Int64(freshness.checkedAt)

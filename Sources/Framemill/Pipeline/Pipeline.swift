@@ -45,12 +45,13 @@ final class Pipeline: Sendable {
     func cover(for request: Request) async throws(Failure) -> Artifact {
         try refuseWhenClosed()
         let key = try await key(for: request.url, request.recipe)
-        // Not one switch, with this `await` in it: Swift 6.3.1 then frees its stack out of order.
-        let kept = await keeper.kept(for: key)
-        if let answer = try unasked(kept, request) { return answer }
-        if case .serveAndAsk(let artifact) = keeper.verdict(kept, request) {
+        switch keeper.verdict(await keeper.kept(for: key), request) {
+        case .serve(let artifact): return hit(artifact)
+        case .refuse(let failure): throw remembered(failure)
+        case .serveAndAsk(let artifact):
             askBehind(request, key)
             return hit(artifact)
+        case .ask: break
         }
         return try await inFlight.value(for: Flight(key, request)) {
             [self] () async throws(Failure) -> Artifact in
