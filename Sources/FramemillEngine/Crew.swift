@@ -36,36 +36,66 @@ public struct Crew: Sendable {
     /// As many threads as can work at once.
     public var width: Int { permits?.count ?? 1 }
 
+    /// Hands the caller's permit to whoever is more urgent, if there is any, and waits for the next turn: between two
+    /// frames of work that is not cut into parts.
+    public func giveWay() { permits?.giveWay(priority) }
+
     /// Calls `body` once for each index below `count`, in order of start but on several threads, and returns when all
-    /// are done. Only on a lane's own thread that holds a permit.
+    /// are done. Only on a lane's own thread that holds a permit; a part may itself ask the crew.
     ///
     /// - Parameter helpers: at most so many threads beside the caller: a helper takes some 50 microseconds to wake.
     public func each(_ count: Int, helpers: Int = .max, _ body: @escaping @Sendable (Int) -> Void) {
+        each(count, most: min(helpers, count - 1), body) {}
+    }
+
+    /// The same, but the caller first does work of its own, while idle threads begin with the parts: so the next window
+    /// of an animation is decoded while this one is encoded. Where nobody helps, the parts come first.
+    ///
+    /// - Returns: what `own` made.
+    public func each<Own>(
+        _ count: Int, _ body: @escaping @Sendable (Int) -> Void, meanwhile own: () -> Own
+    ) -> Own {
+        each(count, most: count, body, own)
+    }
+
+    private func each<Own>(
+        _ count: Int, most: Int, _ body: @escaping @Sendable (Int) -> Void, _ own: () -> Own
+    ) -> Own {
         guard let lane, let permits else {
             for index in 0..<count { body(index) }
-            return
+            return own()
         }
         permits.giveWay(priority, orEqual: isPatient)
-        let most = min(helpers, min(width, count) - 1)
+        let most = min(most, width - 1)
         guard most > 0 else {
             for index in 0..<count {
                 permits.giveWay(priority)
                 body(index)
             }
-            return
+            return own()
         }
-        let shared = Share(count: count, body: body)
-        for _ in 0..<most {
-            lane.post(priority: priority) { [priority] in
-                guard shared.isOpen else { return }
-                // A helper has its core only for as long as nobody with work of his own wants it.
-                permits.holdingIfFree {
-                    while !permits.isWanted(before: priority, orEqual: true), shared.workOnce() {}
-                }
+        let share = Share(count: count, body: body)
+        for _ in 0..<most { help(share, most, lane, permits) }
+        let made = own()
+        while share.workOnce() {
+            permits.giveWay(priority)
+            // A core may have come free since: the others' parts ended, or another job did.
+            if permits.hasFree { help(share, most, lane, permits) }
+        }
+        share.join { wait in permits.lending(priority: priority, wait) }
+        return made
+    }
+
+    private func help(_ share: Share, _ most: Int, _ lane: Lane<Void>, _ permits: Permits) {
+        guard share.takesHelper(most) else { return }
+        lane.post(priority: priority) { [priority] in
+            defer { share.letsHelperGo() }
+            guard share.isOpen else { return }
+            // A helper has its core only for as long as nobody with work of his own wants it.
+            permits.holdingIfFree {
+                while !permits.isWanted(before: priority, orEqual: true), share.workOnce() {}
             }
         }
-        while shared.workOnce() { permits.giveWay(priority) }
-        shared.join()
     }
 }
 
@@ -75,6 +105,8 @@ private final class Share: Sendable {
     private let body: @Sendable (Int) -> Void
     private let taken = Atomic<Int>(0)
     private let left: Atomic<Int>
+    /// Threads asked to help that have not ended yet.
+    private let helpers = Atomic<Int>(0)
     private let ended = DispatchSemaphore(value: 0)
 
     init(count: Int, body: @escaping @Sendable (Int) -> Void) {
@@ -84,6 +116,16 @@ private final class Share: Sendable {
     }
 
     var isOpen: Bool { taken.load(ordering: .relaxed) < count }
+
+    /// Whether one more thread is to be asked, where there are parts for it and `most` are not asked already. Only for the
+    /// caller: nobody else asks.
+    func takesHelper(_ most: Int) -> Bool {
+        guard isOpen, helpers.load(ordering: .relaxed) < most else { return false }
+        helpers.add(1, ordering: .relaxed)
+        return true
+    }
+
+    func letsHelperGo() { helpers.subtract(1, ordering: .relaxed) }
 
     /// One part; `false` once there is none left.
     func workOnce() -> Bool {
@@ -95,5 +137,9 @@ private final class Share: Sendable {
         return true
     }
 
-    func join() { ended.wait() }
+    /// Waits for the parts that others have in hand, by `lending`: a part may wait for a permit, as reads and parts of
+    /// parts do, so who waits for a part must hold none. Else two callers could hold what each other's helpers wait for.
+    func join(_ lending: (() -> Void) -> Void) {
+        if left.load(ordering: .acquiring) > 0 { lending { ended.wait() } }
+    }
 }

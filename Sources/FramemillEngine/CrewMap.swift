@@ -13,6 +13,23 @@ extension Crew {
         }
         return try results.inOrder()
     }
+
+    /// The same, while the caller does work of its own; see `each(_:_:meanwhile:)`. Both end, whichever fails.
+    /// - Returns: the parts' results, and what `own` made or failed with.
+    /// - Throws: the failure of the first part that failed, not that of `own`.
+    public func map<Value: Sendable, Own>(
+        _ count: Int, _ body: @escaping @Sendable (Int) throws(Failure) -> Value,
+        meanwhile own: () throws(Failure) -> Own
+    ) throws(Failure) -> (parts: [Value], own: Result<Own, Failure>) {
+        let results = Results<Value>(count)
+        let made = each(count) { index in
+            results.keep(index) { () throws(Failure) in try body(index) }
+        } meanwhile: {
+            () -> Result<Own, Failure> in
+            do throws(Failure) { return .success(try own()) } catch { return .failure(error) }
+        }
+        return (try results.inOrder(), made)
+    }
 }
 
 /// Where the results of several threads meet.

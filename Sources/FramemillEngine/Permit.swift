@@ -18,11 +18,14 @@ public final class Permits: Sendable {
     private let state: Mutex<State>
     /// The raw value of the most urgent priority that somebody waits with, to be looked at without the lock.
     private let urgent = Atomic<Int>(Int.max)
+    /// `free`, to be looked at without the lock.
+    private let idle: Atomic<Int>
     public let count: Int
 
     public init(count: Int) {
         self.count = max(1, count)
         state = Mutex(State(free: max(1, count)))
+        idle = Atomic(max(1, count))
     }
 
     /// Threads that wait for a permit now.
@@ -46,11 +49,15 @@ public final class Permits: Sendable {
         return try body()
     }
 
+    /// Whether a permit is free, a moment ago.
+    var hasFree: Bool { idle.load(ordering: .relaxed) > 0 }
+
     /// Runs `body` with a permit if one is free at this moment.
     public func holdingIfFree(_ body: () -> Void) {
         let isIn = state.withLock { state in
             guard state.free > 0 else { return false }
             state.free -= 1
+            note(state)
             return true
         }
         guard isIn else { return }
@@ -122,6 +129,7 @@ public final class Permits: Sendable {
     /// Under the lock, so that the last to write saw the last state.
     private func note(_ state: borrowing State) {
         let waiting = state.waiting.mostUrgent?.rawValue ?? Int.max
+        idle.store(state.free, ordering: .relaxed)
         urgent.store(state.free < 0 ? Priority.interactive.rawValue : waiting, ordering: .relaxed)
     }
 }

@@ -32,6 +32,18 @@ struct AnimateTests {
             stop: Stop(after: .seconds(600)))
     }
 
+    /// By up to three threads.
+    static func animateHelped(_ bytes: [UInt8], _ recipe: Recipe) async throws -> Artifact {
+        let (permits, lane) = (Permits(count: 3), Lane<Void>("test", width: 4) { () })
+        return try await lane.run(stop: Stop(after: .seconds(600))) { _, stop throws(Failure) in
+            try permits.holding { () throws(Failure) in
+                try Imaging().render(
+                    MemoryReader(bytes), recipe: recipe, limits: Limits(),
+                    crew: Crew(lane, permits: permits), stop: stop)
+            }
+        }
+    }
+
     /// Every canvas of a source at the size that a recipe asks for, with the time it begins; and when the last is over.
     static func resized(_ bytes: [UInt8], _ recipe: Recipe) throws -> (pictures: [TimedPicture], end: Int) {
         let stop = Stop(after: .seconds(600))
@@ -190,6 +202,31 @@ struct AnimateTests {
         } throws: { error in
             (error as? Failure)?.reason == .badOption
         }
+    }
+
+    /// What is read ahead, and by how many threads, changes nothing: neither the file nor what is said of it.
+    @Test(.enabled(if: Corpus.isPresent, "\(Corpus.absence)"), arguments: rows)
+    func givesTheSameFileWithAnyHelp(_ row: Corpus.Row) async throws {
+        let source = try TemporaryFolder.bytes(of: row.file)
+        for change in [{ _ in }, { $0.animated?.maxFrames = 3 }] as [(inout Recipe) -> Void] {
+            let recipe = Self.recipe(.longestSide(64), change)
+            let alone = try Self.animate(source, recipe)
+            let helped = try await Self.animateHelped(source, recipe)
+            #expect(helped.bytes == alone.bytes)
+            #expect(helped.facts.animation == alone.facts.animation)
+            #expect(helped.facts.degraded == alone.facts.degraded)
+        }
+    }
+
+    @Test func isNotDegradedByWhatItDoesNotShow() throws {
+        var source = GIFBuilder(width: 8, height: 8)
+        source.frames = (0..<6).map { GIFBuilder.Frame(width: 8, height: 8, index: UInt8($0 % 3)) }
+        // One pixel, then the codes run out.
+        source.frames[3].data = [1, 0x44, 0]
+        #expect(try Self.animate(source.bytes, Self.recipe()).facts.degraded)
+        let cut = try Self.animate(source.bytes, Self.recipe { $0.animated?.maxFrames = 2 })
+        #expect(cut.facts.animation?.frameCount == 2)
+        #expect(!cut.facts.degraded)
     }
 
     @Test func endsWhenNobodyWaitsAndLetsTheSourceGo() {

@@ -95,4 +95,20 @@ struct AnimateVideoTests {
         let light = stride(from: 0, to: first.count, by: 4).map { Int(first[$0]) }.reduce(0, +)
         #expect(light / (first.count / 4) > 60)
     }
+
+    @Test func givesTheSameFileWithAnyHelp() async throws {
+        let clip = try clip(
+            "x.mp4", "testsrc2=s=160x120:d=3:r=25", ["-c:v", "libx264", "-pix_fmt", "yuv420p"])
+        for most in [nil, 9] {
+            let recipe = AnimateTests.recipe {
+                $0.at = .first
+                $0.animated?.maxFrames = most
+            }
+            let alone = try AnimateTests.animate(clip, recipe)
+            let helped = try await AnimateTests.animateHelped(clip, recipe)
+            #expect(helped.bytes == alone.bytes)
+            #expect(helped.facts.animation == alone.facts.animation)
+            #expect(helped.facts.framesDecoded == alone.facts.framesDecoded)
+        }
+    }
 }

@@ -32,8 +32,8 @@ extension Imaging {
                 made = (passed.bytes, Facts.Animation(passing: decoder.facts))
             } else {
                 let resize = AnimationResize(animated: animated, plan: plan, crew: crew, stop: stop)
-                let (end, isWhole) = try resize.run(decoder, into: &assembly)
-                facts.degraded = !isWhole
+                let end = try resize.run(decoder, into: &assembly)
+                facts.degraded = decoder.facts.partial || !assembly.isWhole
                 facts.describe(assembly.first)
                 made = try assembly.finish(end: end, plays: decoder.facts.plays)
             }
@@ -41,7 +41,7 @@ extension Imaging {
             let cover = try picture(reader, recipe: recipe, limits: limits, stop: stop, &timer)
             guard cover.facts.source == .video else { return nil }
             facts = cover.facts
-            let span = VideoSpan(recipe: recipe, animated: animated, limits: limits, stop: stop)
+            let span = VideoSpan(recipe: recipe, animated: animated, limits: limits, crew: crew, stop: stop)
             // Without a second picture the cover's own is all there is.
             guard let end = try span.run(reader, cover, &facts, into: &assembly) else { return nil }
             facts.describe(assembly.first)

@@ -1,5 +1,8 @@
 // A span of a video as an animation. The cover's own search says where it begins; a second pass over the container then
 // decodes from the key frame before that on. So the first picture is decoded twice, of the dozens that follow.
+//
+// One thread decodes, the one that called, and others encode meanwhile what it has decoded before. Not libav's frame
+// threads: they know nothing of permits, and in a list of spans a core has another span to decode.
 
 internal import FramemillEngine
 internal import FramemillMedia
@@ -8,11 +11,13 @@ struct VideoSpan {
     let recipe: Recipe
     let animated: Recipe.Animated
     let limits: Limits
+    let crew: Crew
     let stop: Stop
 
-    /// Small pictures that wait to be encoded.
+    /// Small pictures: half of them being encoded, half being decoded.
     private static let windowBytes = 8 << 20
-    private static let windowFrames = 32
+    /// Few, for a span has dozens; but enough for every core to have one to encode.
+    private var windowFrames: Int { max(8, crew.width) }
     /// Timestamps are rounded to the stream's own unit: half a millisecond is none.
     private static let slack = 0.0005
 
@@ -42,29 +47,34 @@ struct VideoSpan {
             maxFramesPerSecond: animated.maxFramesPerSecond ?? Recipe.Animated.videoFramesPerSecond)
         var base: Double?
         var (clean, last) = (0, 0.0)
-        var waiting: [TimedPicture] = []
         var isThere = try reach(facts.timeUsed ?? 0, &source, clock, into: picture)
-        while isThere, !assembly.isFull {
-            // A stream without times runs at its rate.
-            let time = clock.time(of: picture) ?? Double(clean) * period
-            clean += 1
-            if time + Self.slack >= facts.timeUsed ?? 0 {
-                let begin = base ?? time
-                base = begin
-                if time - begin + Self.slack >= animated.seconds { break }
-                last = max(last, time - begin)
-                let start = Int((last * 1000).rounded())
-                if thinner.keeps(start), let bitmap = try shrink(picture, container, index, facts) {
-                    waiting.append(TimedPicture(start: start, bitmap: bitmap))
-                    if waiting.count >= Self.window(bitmap) {
-                        try assembly.add(waiting)
-                        waiting = []
+        let whole = facts
+        /// `nil` behind the end.
+        func window() throws(Failure) -> [TimedPicture]? {
+            var pictures: [TimedPicture] = []
+            while isThere, pictures.count < windowFrames, Self.bytes(pictures) < Self.windowBytes / 2 {
+                crew.giveWay()
+                // A stream without times runs at its rate.
+                let time = clock.time(of: picture) ?? Double(clean) * period
+                clean += 1
+                if time + Self.slack >= whole.timeUsed ?? 0 {
+                    let begin = base ?? time
+                    base = begin
+                    if time - begin + Self.slack >= animated.seconds {
+                        isThere = false
+                        break
+                    }
+                    last = max(last, time - begin)
+                    let start = Int((last * 1000).rounded())
+                    if thinner.keeps(start), let bitmap = try shrink(picture, container, index, whole) {
+                        pictures.append(TimedPicture(start: start, bitmap: bitmap))
                     }
                 }
+                isThere = try source.next(into: picture)
             }
-            isThere = try source.next(into: picture)
+            return pictures.isEmpty ? nil : pictures
         }
-        try assembly.add(waiting)
+        try assembly.addAll(window)
         facts.framesDecoded += source.picturesDecoded
         guard base != nil else { return nil }
         return Int((min(animated.seconds, last + period) * 1000).rounded())
@@ -104,7 +114,7 @@ struct VideoSpan {
         ).upright(orientation: facts.orientation).bitmap
     }
 
-    private static func window(_ bitmap: Bitmap) -> Int {
-        max(1, min(windowFrames, windowBytes / bitmap.pixels.count))
+    private static func bytes(_ pictures: [TimedPicture]) -> Int {
+        pictures.reduce(0) { $0 + $1.bitmap.pixels.count }
     }
 }

@@ -9,16 +9,6 @@
 
 internal import FramemillMedia
 
-/// One frame's own pixels, and where on the canvas they go.
-struct CanvasPiece: Sendable {
-    /// Even, as the format has it.
-    var left: Int
-    var top: Int
-    var bitmap: Bitmap
-    /// Drawn over what is below by its alpha; `false` replaces it.
-    var blends: Bool
-}
-
 struct CanvasDifference {
     private let width: Int
     private let height: Int
@@ -30,7 +20,6 @@ struct CanvasDifference {
 
     /// Blocks that stand still are worth an alpha plane if they are a quarter of the rectangle.
     private static let stillShare = 4
-    private static let blockSide = 8
 
     init(width: Int, height: Int, manner: WebPEncoding.Manner) {
         self.width = width
@@ -46,46 +35,54 @@ struct CanvasDifference {
     mutating func piece(of canvas: Bitmap, isForced: Bool = false) -> CanvasPiece? {
         guard !shown.isEmpty else {
             shown = canvas.pixels
-            return CanvasPiece(left: 0, top: 0, bitmap: canvas, blends: false)
+            return piece(canvas, Box(left: 0, top: 0, right: width, bottom: height))
         }
         guard var box = changes(canvas) else {
-            guard isForced else { return nil }
-            return CanvasPiece(
-                left: 0, top: 0, bitmap: cut(canvas, Box(left: 0, top: 0, right: 1, bottom: 1)), blends: false
-            )
+            return isForced ? piece(canvas, Box(left: 0, top: 0, right: 1, bottom: 1)) : nil
         }
         // Offsets are even; lossy colour comes in squares of two by two, so the far edges are even too.
         box.left &= ~1
         box.top &= ~1
         box.right = min(width, box.right + (box.right & 1))
         box.bottom = min(height, box.bottom + (box.bottom & 1))
-        let side = isLossless ? 1 : Self.blockSide
-        if let still = still(canvas, box, side: side) { return blended(canvas, box, still, side: side) }
-        for y in box.top..<box.bottom {
-            let row = (y * width + box.left) * 4..<(y * width + box.right) * 4
-            shown.replaceSubrange(row, with: canvas.pixels[row])
-        }
-        return CanvasPiece(left: box.left, top: box.top, bitmap: cut(canvas, box), blends: false)
+        let still = still(canvas, box)
+        show(canvas, box, but: still)
+        return piece(canvas, box, still: still)
     }
 
-    private struct Box {
-        var left: Int
-        var top: Int
-        var right: Int
-        var bottom: Int
-        var pixelCount: Int { (right - left) * (bottom - top) }
+    private typealias Box = CanvasPiece.Box
+
+    private var blockSide: Int { isLossless ? 1 : 8 }
+
+    private func piece(_ canvas: Bitmap, _ box: Box, still: [Bool]? = nil) -> CanvasPiece {
+        CanvasPiece(canvas: canvas, box: box, still: still, blockSide: blockSide, isBare: isLossless)
     }
 
-    private func cut(_ canvas: Bitmap, _ box: Box) -> Bitmap {
-        if box.pixelCount == width * height { return canvas }
-        var pixels: [UInt8] = []
-        pixels.reserveCapacity(box.pixelCount * 4)
-        for y in box.top..<box.bottom {
-            pixels += canvas.pixels[(y * width + box.left) * 4..<(y * width + box.right) * 4]
+    /// Notes the box as written, but for its still blocks.
+    private mutating func show(_ canvas: Bitmap, _ box: Box, but still: [Bool]?) {
+        let (width, side) = (width, blockSide)
+        let across = (box.width + side - 1) / side
+        // Both hold `width * height` pixels, of which the box is a part.
+        unsafe shown.withUnsafeMutableBytes { shown in
+            unsafe canvas.pixels.withUnsafeBytes { canvas in
+                func copy(_ y: Int, _ columns: Range<Int>) {
+                    let start = (y &* width &+ columns.lowerBound) &* 4
+                    unsafe (shown.baseAddress! + start).copyMemory(
+                        from: canvas.baseAddress! + start, byteCount: columns.count &* 4)
+                }
+                for y in box.top..<box.bottom {
+                    guard let still else {
+                        copy(y, box.left..<box.right)
+                        continue
+                    }
+                    let blocks = (y - box.top) / side &* across
+                    for column in 0..<across where !still[blocks &+ column] {
+                        let left = box.left &+ column &* side
+                        copy(y, left..<min(box.right, left &+ side))
+                    }
+                }
+            }
         }
-        return Bitmap(
-            width: box.right - box.left, height: box.bottom - box.top, pixels: pixels,
-            hasAlpha: canvas.hasAlpha)
     }
 
     /// The smallest rectangle that holds every changed pixel.
@@ -131,9 +128,9 @@ struct CanvasDifference {
 
     /// Which blocks of the box stand still, row by row; `nil` where they are few, or where the others can't be drawn
     /// over what is below: that takes opaque pixels. (Even over nothing libwebp's player rounds half transparent ones.)
-    private func still(_ canvas: Bitmap, _ box: Box, side: Int) -> [Bool]? {
-        let across = (box.right - box.left + side - 1) / side
-        let down = (box.bottom - box.top + side - 1) / side
+    private func still(_ canvas: Bitmap, _ box: Box) -> [Bool]? {
+        let side = blockSide
+        let (across, down) = ((box.width + side - 1) / side, (box.height + side - 1) / side)
         var still = [Bool](repeating: true, count: across * down)
         // A block that must be written, and holds a pixel that can't be drawn over.
         var fixed = [Bool](repeating: false, count: across * down)
@@ -155,46 +152,5 @@ struct CanvasDifference {
         }
         guard still.count(where: { $0 }) * Self.stillShare >= still.count else { return nil }
         return zip(still, fixed).contains { !$0 && $1 } ? nil : still
-    }
-
-    /// The box with its still blocks transparent.
-    ///
-    /// A lossy frame keeps the colours of still blocks beside those that are written, although nobody sees them there:
-    /// its filter for block edges mixes what it finds on both sides. The others are one plain colour, which costs nothing.
-    private mutating func blended(_ canvas: Bitmap, _ box: Box, _ still: [Bool], side: Int) -> CanvasPiece {
-        var bitmap = cut(canvas, box)
-        bitmap.hasAlpha = true
-        let (width, height) = (bitmap.width, bitmap.height)
-        let (across, down) = ((width + side - 1) / side, (height + side - 1) / side)
-        var plain: ArraySlice<UInt8> = [0, 0, 0]
-        for block in still.indices {
-            let (column, row) = (block % across, block / across)
-            let isPlain =
-                still[block]
-                && (isLossless
-                    || (max(0, row - 1)...min(down - 1, row + 1)).allSatisfy { row in
-                        (max(0, column - 1)...min(across - 1, column + 1)).allSatisfy {
-                            still[row * across + $0]
-                        }
-                    })
-            let columns = column * side..<min(width, (column + 1) * side)
-            for y in row * side..<min(height, (row + 1) * side) {
-                let pixels = (y * width + columns.lowerBound) * 4..<(y * width + columns.upperBound) * 4
-                if !still[block] {
-                    let place = ((y + box.top) * self.width + columns.lowerBound + box.left) * 4
-                    shown.replaceSubrange(place..<place + pixels.count, with: bitmap.pixels[pixels])
-                    continue
-                }
-                for pixel in stride(from: pixels.lowerBound, to: pixels.upperBound, by: 4) {
-                    if isPlain { bitmap.pixels.replaceSubrange(pixel..<pixel + 3, with: plain) }
-                    bitmap.pixels[pixel + 3] = 0
-                }
-            }
-            if !isPlain, !isLossless {
-                let corner = (row * side * width + columns.upperBound - 1) * 4
-                plain = bitmap.pixels[corner..<corner + 3]
-            }
-        }
-        return CanvasPiece(left: box.left, top: box.top, bitmap: bitmap, blends: true)
     }
 }

@@ -28,12 +28,12 @@ struct WebPAnimationFile {
 
     /// - Parameter file: a still WebP, as libwebp writes it.
     mutating func append(_ file: [UInt8], _ piece: CanvasPiece) {
-        hasAlpha = hasAlpha || piece.bitmap.hasAlpha
+        hasAlpha = hasAlpha || piece.hasAlpha
         let start = bytes.count
         bytes += Array("ANMF".utf8) + Self.little(0, 4)
         // "Frame X: the X coordinate of the upper left corner of the frame is Frame X * 2." Sizes are stored less one.
         for number in [
-            piece.left / 2, piece.top / 2, piece.bitmap.width - 1, piece.bitmap.height - 1,
+            piece.box.left / 2, piece.box.top / 2, piece.box.width - 1, piece.box.height - 1,
         ] { bytes += Self.little(number, 3) }
         times.append(bytes.count)
         bytes += Self.little(0, 3)
