@@ -76,6 +76,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
             note("closed " + self.path)
             self.close_connection = True
 
+    def do_POST(self):
+        """/hook/STATUS/NAME: notes signature headers and body, and answers STATUS."""
+        content = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        note(json.dumps([self.requestline, {name: value for name, value in self.headers.items()
+                                            if name.startswith("webhook-") or name == "Content-Type"},
+                         content.decode()]))
+        status = int(self.path.split("/")[2])
+        self.send(status, {"Location": "/hook/200/elsewhere"} if status // 100 == 3 else {"Retry-After": "7"}, b"said")
+
     def is_first(self):
         with SEEN:
             first = self.path not in FIRST

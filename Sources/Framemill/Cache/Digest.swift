@@ -17,6 +17,14 @@ package enum Digest {
         return digest
     }
 
+    /// HMAC-SHA-256 (RFC 2104): 32 bytes.
+    package static func hmac(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
+        var code = [UInt8](repeating: 0, count: 32)
+        // HMAC reads the key and the bytes, and writes the 32 that `code` has room for.
+        _ = unsafe HMAC(EVP_sha256(), key, Int32(key.count), bytes, bytes.count, &code, nil)
+        return code
+    }
+
     /// Lower-case hexadecimal digits, two a byte.
     package static func hex(_ bytes: some Sequence<UInt8>) -> String {
         let digits = Array("0123456789abcdef".utf8)

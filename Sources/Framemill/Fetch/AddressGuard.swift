@@ -2,6 +2,7 @@
 // after every name lookup, for every record and on every hop. Text of URLs is not judged: there are too many
 // ways to spell one.
 
+internal import CCurl
 internal import FramemillMedia
 internal import Glibc
 
@@ -131,5 +132,41 @@ extension AddressGuard {
             return unsafe Array(address[offset..<offset + 16])
         default: return nil
         }
+    }
+}
+
+// MARK: - Dialling
+
+extension AddressGuard {
+    enum Dialled {
+        case socket(curl_socket_t)
+        /// Judged and not dialled; the address as text.
+        case refused(String)
+        /// The system gives no socket.
+        case failed
+    }
+
+    /// Opens a socket to the address that curl is about to dial, if it may be dialled.
+    func dial(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Dialled {
+        // The socket address at the end is followed by room for a sockaddr_storage; `addrlen` says how much is used.
+        let start = unsafe UnsafeRawPointer(address) + MemoryLayout<curl_sockaddr>.offset(of: \.addr)!
+        let bytes = unsafe Self.bytes(
+            of: UnsafeRawBufferPointer(start: start, count: Int(address.pointee.addrlen)))
+        guard let bytes, allows(bytes) else {
+            return .refused(bytes.map(Self.text) ?? "an address of unknown kind")
+        }
+        let wanted = unsafe address.pointee
+        let made = socket(wanted.family, wanted.socktype | Int32(SOCK_CLOEXEC.rawValue), wanted.protocol)
+        return made < 0 ? .failed : .socket(made)
+    }
+
+    /// What is said of a host that was refused.
+    static func refusal(_ host: String, at address: String) -> Failure {
+        Failure(
+            .blockedAddress, .fetch,
+            (host.contains(address)
+                ? "\(address) is not a public address "
+                : "\(host) is at \(address), which is not a public address ")
+                + "(Configuration.allowNet, --allow-net \(address))")
     }
 }

@@ -133,12 +133,7 @@ internal import Glibc
 
     private func problem(_ code: CURLcode) -> Failure {
         if dialled == 0, let refusedAddress {
-            return Failure(
-                .blockedAddress, .fetch,
-                (location.host.contains(refusedAddress)
-                    ? "\(refusedAddress) is not a public address "
-                    : "\(location.host) is at \(refusedAddress), which is not a public address ")
-                    + "(Configuration.allowNet, --allow-net \(refusedAddress))")
+            return AddressGuard.refusal(location.host, at: refusedAddress)
         }
         // curl ends its text with a zero inside the buffer, which is zeroed at the start.
         let words = unsafe String(cString: errorText)
@@ -241,24 +236,20 @@ extension Exchange {
     }
 
     fileprivate func openSocket(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
-        // The socket address at the end is followed by room for a sockaddr_storage; `addrlen` says how much
-        // is used.
-        let start = unsafe UnsafeRawPointer(address) + MemoryLayout<curl_sockaddr>.offset(of: \.addr)!
-        let bytes = unsafe AddressGuard.bytes(
-            of: UnsafeRawBufferPointer(start: start, count: Int(address.pointee.addrlen)))
-        guard let bytes, addressGuard.allows(bytes) else {
-            refusedAddress = bytes.map(AddressGuard.text) ?? "an address of unknown kind"
+        switch unsafe addressGuard.dial(address) {
+        case .socket(let made):
+            dialled += 1
+            return made
+        case .refused(let text):
+            refusedAddress = text
             return -1
-        }
-        dialled += 1
-        let wanted = unsafe address.pointee
-        let made = socket(wanted.family, wanted.socktype | Int32(SOCK_CLOEXEC.rawValue), wanted.protocol)
-        if made < 0 {
+        case .failed:
+            dialled += 1
             failure = Failure(
                 .outOfMemory, .fetch, "the system has no socket for \(name) (ulimit -n)", cause: systemWords()
             )
+            return -1
         }
-        return made
     }
 }
 

@@ -68,7 +68,7 @@ final class Transport: Sendable {
     let meters: Meters
 
     /// curl wants this once per process, before any other call.
-    private static let isCurlReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+    static let isCurlReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     init(perHost: Int, userAgent: String, guard addressGuard: AddressGuard, meters: Meters) throws(Failure) {
         guard Self.isCurlReady, let multi = unsafe curl_multi_init() else {
