@@ -19,6 +19,7 @@ let walls = [
     ("CCurl", "libcurl"),
     ("CSQLite", "sqlite3"),
     ("CCrypto", "libcrypto"),
+    ("CRedis", "hiredis"),
 ]
 
 func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -43,6 +44,7 @@ let package = Package(
         target("FramemillEngine", ["FramemillMedia"]),
         target("FramemillImaging", ["FramemillMedia", "FramemillEngine", "CFFmpeg", "CGIF", "CImage"]),
         target("Framemill", ["FramemillMedia", "FramemillEngine", "CCurl", "CSQLite", "CCrypto"]),
+        target("FramemillQueue", ["Framemill", "FramemillMedia", "FramemillEngine", "CRedis"]),
         .executableTarget(
             name: "FramemillCommand",
             dependencies: [
@@ -65,6 +67,7 @@ let package = Package(
             "FramemillImagingTests",
             ["FramemillImaging", "Framemill", "FramemillMedia", "FramemillEngine", "CImage"]),
         tests("FramemillTests", ["Framemill", "FramemillImaging", "FramemillMedia", "FramemillEngine"]),
+        tests("FramemillQueueTests", ["FramemillQueue", "Framemill", "FramemillMedia", "FramemillEngine"]),
         tests("CommandTests", ["FramemillMedia"]),
     ],
 )

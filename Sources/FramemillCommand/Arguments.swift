@@ -104,18 +104,3 @@ struct Arguments {
         return words.popFirst()
     }
 }
-
-/// Numbers as people type them: digits and one point. No `nan`, no hexadecimal, no sign.
-enum Number {
-    static func whole(_ text: String) -> Int? {
-        text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int(text) : nil
-    }
-
-    static func decimal(_ text: String) -> Double? {
-        let digits = text.utf8.filter { $0 != UInt8(ascii: ".") }
-        guard !digits.isEmpty, text.utf8.count - digits.count <= 1 else { return nil }
-        guard digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
-        guard let value = Double(text.hasPrefix(".") ? "0" + text : text), value.isFinite else { return nil }
-        return value
-    }
-}

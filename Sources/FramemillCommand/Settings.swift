@@ -47,52 +47,6 @@ extension Recipe.Animated {
     }
 }
 
-extension Recipe.Moment {
-    static let words = "auto, first, seconds such as 1.5, or a share such as 50%"
-
-    init?(typed text: String) {
-        switch text {
-        case "auto": self = .auto
-        case "first": self = .first
-        case _ where text.hasSuffix("%"):
-            guard let percent = Number.decimal(String(text.dropLast())), percent <= 100 else { return nil }
-            self = .percent(percent)
-        default:
-            guard let seconds = Number.decimal(text), seconds <= 1e9 else { return nil }
-            self = .seconds(seconds)
-        }
-    }
-}
-
-extension Recipe.Box {
-    static let words =
-        "a longest side such as 320, a box such as 320x180, or 0 for the source's own size (most: 16384)"
-
-    init?(typed text: String) {
-        let numbers = text.split(separator: "x", omittingEmptySubsequences: false).map {
-            Number.whole(String($0))
-        }
-        switch (numbers.count, numbers.first ?? nil, numbers.last ?? nil) {
-        case (1, 0?, _): self = .native
-        case (1, let side?, _) where (1...16384).contains(side): self = .longestSide(side)
-        case (2, let width?, let height?) where (1...16384).contains(width) && (1...16384).contains(height):
-            self = .size(width: width, height: height)
-        default: return nil
-        }
-    }
-}
-
-extension Recipe.RGB {
-    init?(typed text: String) {
-        let digits = text.hasPrefix("#") ? text.dropFirst() : text[...]
-        guard digits.count == 6, digits.allSatisfy(\.isHexDigit), let value = UInt32(digits, radix: 16) else {
-            return nil
-        }
-        self.init(
-            red: UInt8(value >> 16), green: UInt8(value >> 8 & 0xFF), blue: UInt8(value & 0xFF))
-    }
-}
-
 extension Reuse {
     init(_ arguments: Arguments) throws(Failure) {
         let given = ["max-age", "refresh", "offline"].filter(arguments.has)

@@ -6,24 +6,29 @@
 
 internal import CSQLite
 
-@safe struct SQLite: ~Copyable {
-    struct Problem: Error {
+@safe package struct SQLite: ~Copyable {
+    package struct Problem: Error {
         /// SQLite's result code, the extended one.
-        var code: CInt
-        var words: String
+        package var code: CInt
+        package var words: String
 
         /// The file is no database, or its pages contradict each other.
-        var isDamage: Bool { [SQLITE_CORRUPT, SQLITE_NOTADB].contains(code & 0xFF) }
+        package var isDamage: Bool { [SQLITE_CORRUPT, SQLITE_NOTADB].contains(code & 0xFF) }
         /// The file may not be written, or not be made.
-        var isRefusal: Bool { [SQLITE_READONLY, SQLITE_CANTOPEN].contains(code & 0xFF) }
+        package var isRefusal: Bool { [SQLITE_READONLY, SQLITE_CANTOPEN].contains(code & 0xFF) }
+        package init(code: CInt, words: String) {
+            self.code = code
+            self.words = words
+        }
+
         /// The table isn't there: somebody emptied the file, or made it.
-        var isMissingTable: Bool { code & 0xFF == SQLITE_ERROR }
+        package var isMissingTable: Bool { code & 0xFF == SQLITE_ERROR }
     }
 
     private let handle: OpaquePointer
 
     /// Without SQLite's own lock around the connection: whoever holds it is alone with it.
-    init(_ path: String, readOnly: Bool = false) throws(Problem) {
+    package init(_ path: String, readOnly: Bool = false) throws(Problem) {
         var opened: OpaquePointer?
         let mode = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         // The path lives until the call is over; `opened` takes the one pointer.
@@ -41,16 +46,16 @@ internal import CSQLite
     deinit { _ = unsafe sqlite3_close_v2(handle) }
 
     /// Milliseconds to wait for another process that writes.
-    func wait(_ milliseconds: Int32) { _ = unsafe sqlite3_busy_timeout(handle, milliseconds) }
+    package func wait(_ milliseconds: Int32) { _ = unsafe sqlite3_busy_timeout(handle, milliseconds) }
 
     /// Runs statements that give no rows, or whose rows nobody wants.
-    func run(_ sql: String) throws(Problem) {
+    package func run(_ sql: String) throws(Problem) {
         // The text lives until the call is over.
         let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw problem(code, sql) }
     }
 
-    func prepare(_ sql: String) throws(Problem) -> Statement {
+    package func prepare(_ sql: String) throws(Problem) -> Statement {
         var statement: OpaquePointer?
         // As above; SQLite keeps its own copy of the text.
         let code = unsafe sqlite3_prepare_v3(
@@ -60,14 +65,14 @@ internal import CSQLite
     }
 
     /// The first column of the first row, as a number.
-    func number(_ sql: String) throws(Problem) -> Int64 {
+    package func number(_ sql: String) throws(Problem) -> Int64 {
         var number: Int64 = 0
         try prepare(sql).each { number = $0.int(0) }
         return number
     }
 
     /// `body` between `BEGIN IMMEDIATE` and `COMMIT`; undone when it throws.
-    func transaction<Value>(_ body: () throws(Problem) -> Value) throws(Problem) -> Value {
+    package func transaction<Value>(_ body: () throws(Problem) -> Value) throws(Problem) -> Value {
         try run("BEGIN IMMEDIATE")
         do throws(Problem) {
             let value = try body()
@@ -81,7 +86,7 @@ internal import CSQLite
     }
 
     /// Whether the file was renamed or removed since it was opened.
-    var hasMoved: Bool {
+    package var hasMoved: Bool {
         var moved: CInt = 0
         // SQLite writes one int.
         let code = unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved)
@@ -96,29 +101,33 @@ internal import CSQLite
 }
 
 /// A value for a `?`.
-enum SQLValue {
+package enum SQLValue {
     case int(Int64)
     case text(String)
     case blob([UInt8])
     case null
 
-    init(_ text: String?) { self = text.map(Self.text) ?? .null }
+    package init(_ text: String?) { self = text.map(Self.text) ?? .null }
 }
 
 /// A row under the cursor, of use only inside the closure that is given it.
-@safe struct SQLRow: ~Copyable {
+@safe package struct SQLRow: ~Copyable {
     fileprivate let statement: OpaquePointer
 
     // A column beyond the last is NULL: 0, empty.
-    func int(_ column: CInt) -> Int64 { unsafe sqlite3_column_int64(statement, column) }
+    package func int(_ column: CInt) -> Int64 { unsafe sqlite3_column_int64(statement, column) }
 
-    func text(_ column: CInt) -> String {
+    package func isNull(_ column: CInt) -> Bool {
+        unsafe sqlite3_column_type(statement, column) == SQLITE_NULL
+    }
+
+    package func text(_ column: CInt) -> String {
         // SQLite ends its text with a zero, and keeps it until the next step.
         unsafe sqlite3_column_text(statement, column).map { unsafe String(cString: $0) } ?? ""
     }
 
     /// The bytes lie in SQLite's memory and are gone when `body` is over.
-    func blob<Value>(_ column: CInt, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+    package func blob<Value>(_ column: CInt, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
         // "call sqlite3_column_blob() first, then sqlite3_column_bytes()"
         let start = unsafe sqlite3_column_blob(statement, column)
         let count = unsafe Int(sqlite3_column_bytes(statement, column))
@@ -126,7 +135,7 @@ enum SQLValue {
     }
 }
 
-@safe struct Statement: ~Copyable {
+@safe package struct Statement: ~Copyable {
     private let handle: OpaquePointer
 
     fileprivate init(_ handle: OpaquePointer) { unsafe self.handle = handle }
@@ -134,13 +143,13 @@ enum SQLValue {
     deinit { _ = unsafe sqlite3_finalize(handle) }
 
     /// Runs it with these values, one row after the other. What is read stays valid as long as `body` runs.
-    func each(
+    package func each(
         _ values: SQLValue..., row body: (borrowing SQLRow) throws(SQLite.Problem) -> Void = { _ in }
     ) throws(SQLite.Problem) {
         try each(values, row: body)
     }
 
-    func each(
+    package func each(
         _ values: [SQLValue], row body: (borrowing SQLRow) throws(SQLite.Problem) -> Void
     ) throws(SQLite.Problem) {
         defer { _ = unsafe sqlite3_reset(handle) }
@@ -159,7 +168,7 @@ enum SQLValue {
     }
 
     /// The row that one number leads to, if there is one: without the list that `each` makes of its values.
-    func one(_ number: Int64, row body: (borrowing SQLRow) -> Void) throws(SQLite.Problem) {
+    package func one(_ number: Int64, row body: (borrowing SQLRow) -> Void) throws(SQLite.Problem) {
         defer { _ = unsafe sqlite3_reset(handle) }
         _ = unsafe sqlite3_bind_int64(handle, 1, number)
         let code = unsafe sqlite3_step(handle)
