@@ -20,6 +20,7 @@ let walls = [
     ("CSQLite", "sqlite3"),
     ("CCrypto", "libcrypto"),
     ("CRedis", "hiredis"),
+    ("CMicrohttpd", "libmicrohttpd"),
 ]
 
 func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -44,7 +45,9 @@ let package = Package(
         target("FramemillEngine", ["FramemillMedia"]),
         target("FramemillImaging", ["FramemillMedia", "FramemillEngine", "CFFmpeg", "CGIF", "CImage"]),
         target("Framemill", ["FramemillMedia", "FramemillEngine", "CCurl", "CSQLite", "CCrypto"]),
-        target("FramemillQueue", ["Framemill", "FramemillMedia", "FramemillEngine", "CRedis"]),
+        target(
+            "FramemillQueue",
+            ["Framemill", "FramemillMedia", "FramemillEngine", "CRedis", "CMicrohttpd"]),
         .executableTarget(
             name: "FramemillCommand",
             dependencies: [
