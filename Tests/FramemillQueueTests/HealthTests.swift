@@ -63,7 +63,7 @@ import Testing
             let failure = #expect(throws: Failure.self) {
                 try HealthServer(address: address, port: port) { _ in nil }
             }
-            #expect(failure?.reason == .badOption)
+            #expect(failure?.reason == .badOption, "\(address) \(port)")
         }
         #expect(try ask(server, "/healthz").status == "200")
     }
