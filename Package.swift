@@ -57,7 +57,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "FramemillBench",
-            dependencies: ["Framemill", "FramemillImaging", "FramemillMedia", "FramemillEngine"],
+            dependencies: [
+                "Framemill", "FramemillImaging", "FramemillMedia", "FramemillEngine", "CAllocator",
+            ],
             swiftSettings: strict,
         ),
         .target(

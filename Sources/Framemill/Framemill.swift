@@ -34,6 +34,18 @@ public final class Framemill: Sendable {
         try await pipeline.cover(for: request)
     }
 
+    /// The cover, if memory holds one that may be served without asking the source: what `cover(for:)` would give at once.
+    /// `nil` otherwise, also once closed, and then only `cover(for:)` can tell why.
+    ///
+    /// For whoever must not wait, such as a view that is being drawn: it makes no system call and, for a URL in its
+    /// canonical form (host in lower case, a path, no default port, no fragment), no allocation. A path on this machine is
+    /// the exception: its file may have been overwritten, which takes one `stat` on the caller's thread to see.
+    ///
+    /// ```swift
+    /// if let cover = mill.cached(request) { show(cover) } else { show(try await mill.cover(for: request)) }
+    /// ```
+    public func cached(_ request: Request) -> Artifact? { pipeline.cached(request) }
+
     /// Facts of a source; nothing is made or cached.
     public func probe(_ request: Request) async throws(Failure) -> Facts {
         try await pipeline.probe(request)
@@ -94,7 +106,7 @@ public final class Framemill: Sendable {
     }
 
     /// Counts since the start: `made`, `failed`, `hit_memory`, `hit_disk`, `requests`, `cache_write_failed`…
-    public var meters: [String: Int] { pipeline.meters.all }
+    public var meters: [String: Int] { pipeline.counts }
 
     /// Who waits for the source to be asked for this.
     package func waiting(for request: Request) async throws(Failure) -> Int {

@@ -75,20 +75,26 @@ struct CacheBench {
     }
 }
 
-/// Microseconds of one thing, many times.
+/// How long one thing took, many times; in microseconds unless said otherwise.
 struct Samples {
     private var all: [Double] = []
+    private let unit: Double
+
+    /// - Parameter unit: how many of what is printed make a millisecond.
+    init(unit: Double = 1000) { self.unit = unit }
+
+    mutating func add(_ duration: Duration) { all.append(Rounds.milliseconds(duration) * unit) }
 
     mutating func time(_ body: () -> Void) {
         let start = ContinuousClock.now
         body()
-        all.append(Rounds.milliseconds(start.duration(to: .now)) * 1000)
+        add(start.duration(to: .now))
     }
 
     mutating func time(_ body: () async -> Void) async {
         let start = ContinuousClock.now
         await body()
-        all.append(Rounds.milliseconds(start.duration(to: .now)) * 1000)
+        add(start.duration(to: .now))
     }
 
     var text: String {
@@ -101,8 +107,15 @@ struct Samples {
 
 /// Entries that can be told by their number, bytes and all.
 enum Stuff {
-    static func key(_ number: Int) -> CacheKey {
-        CacheKey(canonicalURL: "http://example.org/clip/\(number).mp4", recipe: Recipe())
+    static func url(_ number: Int) -> String { "http://example.org/clip/\(number).mp4" }
+
+    static func key(_ number: Int) -> CacheKey { CacheKey(canonicalURL: url(number), recipe: Recipe()) }
+
+    /// As a pipeline keeps it, for ever.
+    static func found(_ number: Int, _ byteCount: Int) -> CacheFound {
+        let record = CacheRecord(
+            key: key(number), url: url(number), host: "example.org", engineClass: "video", engineVersion: "1")
+        return CacheFound(.success(artifact(number, byteCount: byteCount)), record)
     }
 
     static func artifact(_ number: Int, byteCount: Int) -> Artifact {

@@ -16,6 +16,8 @@ enum Main {
           decodes N broken variants of animations (default 10000); each must end with frames or a failure
                framemill-bench cache [--entries N] [--bytes N] [--row-bytes N] [--rounds N]
           hits and misses on disk by every way to them: N entries (default 2000) of N bytes (20000), read at random
+               framemill-bench cache-memory [--entries N] [--bytes N] [--rounds N] [--only look-up|cached|cover]
+          hits in memory by key, by the synchronous and by the asynchronous call, from one task and from two
                framemill-bench cache-start DIR N
           fills a cache to N entries, and says how long a start and a count take then
                framemill-bench cache-fill DIR | cache-check DIR | cache-flip N
@@ -32,6 +34,7 @@ enum Main {
             case "first-frame": try await FirstFrame(words).run()
             case "mutants": try Mutants(words).run()
             case "cache": try await CacheBench(words).run()
+            case "cache-memory": try await MemoryBench(words).run()
             case "cache-start": try CacheStorm.start(words)
             case "cache-fill": try CacheStorm.fill(words)
             case "cache-check": try CacheStorm.check(words)

@@ -65,35 +65,72 @@ public struct Recipe: Sendable, Hashable {
 
     /// Every field by name, one after the other: the text that the cache key hashes. `animated` is named where it is
     /// set only, so that covers are found that were kept before there was such a field.
-    public var canonical: String { still + (animated.map(Self.words) ?? "") }
-
-    private static func words(_ animated: Animated) -> String {
-        func text(_ value: (some CustomStringConvertible)?) -> String { value?.description ?? "all" }
-        return """
-             frames=\(text(animated.maxFrames)) rate=\(text(animated.maxFramesPerSecond)) \
-            lossless=\(animated.lossless) span=\(animated.seconds)s
-            """
+    public var canonical: String {
+        // The room lives as long as the text in it.
+        unsafe withUnsafeTemporaryAllocation(byteCount: Self.canonicalByteCount, alignment: 1) { room in
+            var text = unsafe ShortText(room)
+            write(to: &text)
+            return unsafe String(decoding: text.bytes, as: UTF8.self)
+        }
     }
 
-    private var still: String {
-        let moment =
-            switch at {
-            case .auto: "auto"
-            case .first: "first"
-            case .seconds(let seconds): "\(seconds)s"
-            case .percent(let percent): "\(percent)%"
-            }
-        let size =
-            switch box {
-            case .native: "native"
-            case .longestSide(let pixels): "longest=\(pixels)"
-            case .size(let width, let height): "width=\(width) height=\(height)"
-            }
-        return """
-            at=\(moment) seek=\(seek.rawValue) \(size) mode=\(mode.rawValue) enlarge=\(enlarge) \
-            format=\(format.rawValue) quality=\(quality.map(String.init) ?? "default") \
-            effort=\(effort.map(String.init) ?? "default") \
-            background=\(background.red),\(background.green),\(background.blue)
-            """
+    /// More than `canonical` can take: 170 bytes of words, seven whole numbers of 20 digits and three others of 24.
+    package static let canonicalByteCount = 448
+
+    /// Writes `canonical`, without an allocation for common values.
+    package func write(to text: inout ShortText) {
+        text.append("at=")
+        switch at {
+        case .auto: text.append("auto")
+        case .first: text.append("first")
+        case .seconds(let seconds):
+            text.append(text: seconds.description)
+            text.append("s")
+        case .percent(let percent):
+            text.append(text: percent.description)
+            text.append("%")
+        }
+        text.append(" seek=")
+        text.append(text: seek.rawValue)
+        switch box {
+        case .native: text.append(" native")
+        case .longestSide(let pixels):
+            text.append(" longest=")
+            text.append(pixels)
+        case .size(let width, let height):
+            text.append(" width=")
+            text.append(width)
+            text.append(" height=")
+            text.append(height)
+        }
+        text.append(" mode=")
+        text.append(text: mode.rawValue)
+        text.append(enlarge ? " enlarge=true format=" : " enlarge=false format=")
+        text.append(text: format.rawValue)
+        text.append(" quality=")
+        Self.write(quality, or: "default", to: &text)
+        text.append(" effort=")
+        Self.write(effort, or: "default", to: &text)
+        text.append(" background=")
+        text.append(Int(background.red))
+        text.append(",")
+        text.append(Int(background.green))
+        text.append(",")
+        text.append(Int(background.blue))
+        if let animated { Self.write(animated, to: &text) }
+    }
+
+    private static func write(_ animated: Animated, to text: inout ShortText) {
+        text.append(" frames=")
+        write(animated.maxFrames, or: "all", to: &text)
+        text.append(" rate=")
+        text.append(text: animated.maxFramesPerSecond?.description ?? "all")
+        text.append(animated.lossless ? " lossless=true span=" : " lossless=false span=")
+        text.append(text: animated.seconds.description)
+        text.append("s")
+    }
+
+    private static func write(_ number: Int?, or word: StaticString, to text: inout ShortText) {
+        if let number { text.append(number) } else { text.append(word) }
     }
 }

@@ -79,4 +79,68 @@ import Testing
     func hashesAsTheStandardSays(_ text: String, _ hex: String) {
         #expect(Digest.hex(Digest.sha256(Array(text.utf8))) == hex)
     }
+
+    /// The text as it was before it was written without an allocation: entries that are kept must be found again.
+    @Test func keepsTheTextOfARecipe() {
+        var recipe = Recipe()
+        #expect(
+            recipe.canonical
+                == "at=auto seek=keyframe longest=320 mode=fit enlarge=false format=jpeg quality=default "
+                + "effort=default background=255,255,255")
+        recipe.at = .percent(12.5)
+        recipe.seek = .exact
+        recipe.box = .size(width: .max, height: .min)
+        (recipe.mode, recipe.enlarge, recipe.format) = (.stretch, true, .webp)
+        (recipe.quality, recipe.effort) = (-1, 1000)
+        recipe.background = .init(red: 0, green: 10, blue: 109)
+        recipe.animated = .init()
+        #expect(
+            recipe.canonical
+                == "at=12.5% seek=exact width=9223372036854775807 height=-9223372036854775808 mode=stretch "
+                + "enlarge=true format=webp quality=-1 effort=1000 background=0,10,109 frames=all rate=all "
+                + "lossless=false span=3.0s")
+        recipe.at = .seconds(-.greatestFiniteMagnitude)
+        recipe.animated?.seconds = -.leastNonzeroMagnitude
+        recipe.animated?.maxFramesPerSecond = -1.2345678901234567e-300
+        recipe.animated?.lossless = true
+        recipe.animated?.maxFrames = .min
+        #expect(
+            recipe.canonical
+                == "at=-1.7976931348623157e+308s seek=exact width=9223372036854775807 height=-9223372036854775808 "
+                + "mode=stretch enlarge=true format=webp quality=-1 effort=1000 background=0,10,109 "
+                + "frames=-9223372036854775808 rate=-1.2345678901234568e-300 lossless=true span=-5e-324s")
+        #expect(recipe.canonical.utf8.count <= Recipe.canonicalByteCount - 64)
+    }
+
+    /// What is taken for canonical at a glance must be so by the long way as well.
+    @Test func takesAtAGlanceOnlyWhatIsCanonical() throws {
+        let pieces = [
+            "http://", "https://", "HTTP://", "http:/", "file://", "h", "H", "example.org", "ü", "localhost.",
+            ".", "..", ":", ":80", ":443", ":8080", "@", "/", "//", "/a", "/.", "/..", "/./", "/../", "/.a", "/a.",
+            "?", "?a=b", "?a=/../b", "&c", "#", "#f", "%", "%2f", "%2F", "%zz", "%4", " ", "\t", "\r\n", "\n",
+            "\\", "\"", "<", ">", "`", "{", "}", "|", "^", "~", "[", "]", "[::1]", "é", "+", ",", ";", "=", "_", "-",
+            "\u{7F}", "\u{FEFF}", "1", "127.0.0.1",
+        ]
+        var (atAGlance, random) = (0, SystemRandomNumberGenerator())
+        for _ in 0..<60_000 {
+            let start = ["http://", "https://", "http://h/", "http://example.org", ""].randomElement(using: &random)!
+            let rest = (0..<Int.random(in: 0...6, using: &random)).map { _ in
+                pieces.randomElement(using: &random)!
+            }
+            let url = start + rest.joined()
+            guard Location.isCanonical(url) else { continue }
+            atAGlance += 1
+            #expect(try Location(url).canonical == url, "\(url)")
+        }
+        #expect(atAGlance > 1000)
+    }
+
+    @Test(arguments: [
+        "http://h/", "https://example.org/clip/7.mp4", "http://h/a.b/c..d/e?x=1&y=../z?/{}`", "http://1.2.3.4/%2F%C3%A9",
+        "https://h/a//b/~c/d,e;f=g@h:i|j^[k]!$'()*+_-",
+    ])
+    func seesAtAGlanceWhatIsPlain(_ url: String) throws {
+        #expect(Location.isCanonical(url))
+        #expect(try Location(url).canonical == url)
+    }
 }

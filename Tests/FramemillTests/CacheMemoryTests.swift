@@ -120,4 +120,44 @@ import Testing
         }
         #expect(cache.cost <= Self.price * 20)
     }
+
+    /// What is served at a glance is what the whole verdict serves as fresh.
+    @Test func servesWhatTheVerdictServes() throws {
+        let times = [-3600, -61, -60, -59, 0, 1, 59, 60, 99, 100, 101, 149, 150, 3600]
+        let reuses: [Reuse] = [.whileFresh, .onceConfirmed, .offline, .within(seconds: 0), .within(seconds: 60)]
+        for isForEver in [false, true] {
+            let cache = MemoryCache(bytes: 1 << 20)
+            var record = CacheRecord(key: key(1), storedAt: 10_000)
+            if !isForEver {
+                record.freshUntil = 10_100
+                (record.staleWhileRevalidateUntil, record.staleIfErrorUntil) = (10_150, 20_000)
+            }
+            let found = CacheFound(.success(picture(1)), record)
+            cache.store(found, for: key(1))
+            for (now, reuse) in times.flatMap({ time in reuses.map { (10_000 + time, $0) } }) {
+                var request = Request("http://h/1")
+                request.reuse = reuse
+                let served = cache.served(for: key(1), reuse, now: now)
+                switch Kept(found).verdict(for: request, now: now, limits: "") {
+                case .serve(let artifact) where !artifact.isStale:
+                    let served = try #require(served, "\(now) \(reuse)")
+                    #expect(served.bytes == artifact.bytes && !served.isStale && served.origin == .memory)
+                case .serve, .serveAndAsk, .refuse, .ask: #expect(served == nil, "\(now) \(reuse)")
+                }
+            }
+        }
+    }
+
+    @Test func servesNoFailure() {
+        let cache = MemoryCache(bytes: 1 << 20)
+        let failure = Failure(.http(404), .fetch, "gone")
+        var record = CacheRecord(key: key(1))
+        record.refusal = .init(failure)
+        cache.store(CacheFound(.failure(failure), record), for: key(1))
+        for reuse in [Reuse.whileFresh, .offline, .within(seconds: 60)] {
+            #expect(cache.served(for: key(1), reuse, now: 1) == nil)
+        }
+        #expect(cache.entry(for: key(1)) != nil)
+        #expect(cache.served == 0)
+    }
 }

@@ -13,14 +13,36 @@
 
 internal import FramemillMedia
 
-/// What a key leads to: a picture or a remembered failure, and what is known of it.
+/// What a key leads to: a picture or a remembered failure, and what is known of it. Copies share it: one costs a
+/// reference.
 package struct CacheFound: Sendable {
-    package var outcome: Result<Artifact, Failure>
-    package var record: CacheRecord
+    private final class Body: Sendable {
+        let outcome: Result<Artifact, Failure>
+        let record: CacheRecord
+
+        init(_ outcome: Result<Artifact, Failure>, _ record: CacheRecord) {
+            (self.outcome, self.record) = (outcome, record)
+        }
+    }
+    private var body: Body
 
     package init(_ outcome: Result<Artifact, Failure>, _ record: CacheRecord) {
-        (self.outcome, self.record) = (outcome, record)
+        body = Body(outcome, record)
     }
+
+    package var outcome: Result<Artifact, Failure> {
+        get { body.outcome }
+        set { body = Body(newValue, body.record) }
+    }
+
+    package var record: CacheRecord {
+        get { body.record }
+        set { body = Body(body.outcome, newValue) }
+    }
+
+    /// What the shared part takes beside payload and texts.
+    static let overhead =
+        MemoryLayout<CacheRecord>.size + MemoryLayout<Result<Artifact, Failure>>.size + 32
 }
 
 enum CacheEntry {

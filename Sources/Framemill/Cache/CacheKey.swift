@@ -13,8 +13,19 @@ package struct CacheKey: Hashable, Sendable {
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
     package init(canonicalURL: String, recipe: Recipe) {
-        let text = "url=\(canonicalURL)\nrecipe=\(recipe.canonical)\nengine=\(Self.engineVersion)\n"
-        self.init(digest: Digest.sha256(Array(text.utf8)))
+        let byteCount = canonicalURL.utf8.count + Recipe.canonicalByteCount + 64
+        // Up to 1 KiB lies on the stack: no allocation. The room lives as long as the text in it.
+        words = unsafe withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 1) { room in
+            var text = unsafe ShortText(room)
+            text.append("url=")
+            text.append(text: canonicalURL)
+            text.append("\nrecipe=")
+            recipe.write(to: &text)
+            text.append("\nengine=")
+            text.append(text: Self.engineVersion)
+            text.append("\n")
+            return unsafe Digest.words(text.bytes)
+        }
     }
 
     private init(digest: [UInt8]) { self.init { digest[$0] } }

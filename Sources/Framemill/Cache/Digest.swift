@@ -7,14 +7,29 @@ package enum Digest {
 
     /// The same for a part of an array, without a copy of it.
     package static func sha256(_ bytes: Span<UInt8>) -> [UInt8] {
-        var digest = [UInt8](repeating: 0, count: 32)
-        // SHA256 reads `count` bytes, which the span holds, and writes the 32 that the digest has room for.
-        unsafe bytes.withUnsafeBufferPointer { source in
-            unsafe digest.withUnsafeMutableBufferPointer { target in
-                _ = unsafe SHA256(source.baseAddress, source.count, target.baseAddress)
-            }
+        // The span holds still until the call is over.
+        let words = unsafe bytes.withUnsafeBytes { unsafe Self.words($0) }
+        return [words.0, words.1, words.2, words.3].flatMap { word in
+            stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> $0) }
         }
-        return digest
+    }
+
+    /// The digest of memory that must hold still until the call is over; its first byte is the highest of the first
+    /// word. Allocates nothing.
+    static func words(_ bytes: UnsafeRawBufferPointer) -> (UInt64, UInt64, UInt64, UInt64) {
+        var context = SHA256_CTX()
+        var digest: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+        // libcrypto reads what the buffer holds, and writes the 32 bytes that `digest` has. Of the three calls none can
+        // fail: "They return 1 on success", and nothing in them allocates.
+        unsafe withUnsafeMutableBytes(of: &digest) { target in
+            _ = unsafe SHA256_Init(&context)
+            _ = unsafe SHA256_Update(&context, bytes.baseAddress, bytes.count)
+            _ = unsafe SHA256_Final(target.baseAddress, &context)
+        }
+        return (
+            UInt64(bigEndian: digest.0), UInt64(bigEndian: digest.1), UInt64(bigEndian: digest.2),
+            UInt64(bigEndian: digest.3)
+        )
     }
 
     /// HMAC-SHA-256 (RFC 2104): 32 bytes.

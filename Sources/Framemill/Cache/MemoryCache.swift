@@ -1,22 +1,60 @@
 // Level 1: finished pictures in memory, bounded by what they really cost.
 //
-// Eviction is SIEVE (Zhang and others, NSDI 2024): one queue in order of arrival, one bit an entry, one hand. A hit
-// only sets the bit; nothing moves. When room is needed the hand walks from the oldest to the newest, clears bits, and
-// evicts the first entry whose bit is already clear. A batch that passes once through a million URLs never sets a bit
-// and so pushes out its own entries, not the hot ones; LRU would lose everything to it, and would relink on each hit.
+// Entries are found in one of 32 tables, each with a lock of its own, so that threads seldom meet. What is kept and what
+// goes is decided by one `Sieve` over all of them, so that the limit is one limit and a large entry may take what many
+// small ones left. A hit takes a table's lock alone and moves nothing; who stores takes the sieve's, and within it the
+// tables' in turn, never the other way round.
 
 package import FramemillMedia
 internal import Synchronization
 
-/// Finished pictures in memory. A look-up is one lock, one hash and one bit.
 package final class MemoryCache: Sendable {
-    private let state: Mutex<Sieve>
+    private struct Table {
+        /// And where it lies in the sieve.
+        var entries: [CacheKey: (entry: Remembered, place: Int)] = [:]
+        var served = 0
+    }
+
+    private final class Shard: Sendable {
+        let table = Mutex(Table())
+        /// Keeps the lock of the next one out of this one's cache line, or two threads would wait for one all the same.
+        private let apart = InlineArray<14, Int>(repeating: 0)
+    }
+    private let shards: [Shard]
+    private let sieve: Mutex<Sieve>
 
     /// - Parameter bytes: the limit on the cost of all entries; 0 keeps nothing.
-    package init(bytes: Int) { state = Mutex(Sieve(limit: bytes)) }
+    package init(bytes: Int) {
+        shards = (0..<32).map { _ in Shard() }
+        sieve = Mutex(Sieve(limit: bytes))
+    }
 
-    /// The picture, marked as coming from memory. Its bytes are shared with the cache, not copied.
-    package func entry(for key: CacheKey) -> CacheFound? { state.withLock { $0.find(key) } }
+    private func shard(_ key: CacheKey) -> Shard { shards[Int(truncatingIfNeeded: key.rowNumber) & 31] }
+
+    /// What is kept; a picture is marked as coming from memory. Shared with the cache, not copied.
+    package func entry(for key: CacheKey) -> CacheFound? {
+        shard(key).table.withLock { table in
+            guard let entry = table.entries[key]?.entry else { return nil }
+            entry.mark()
+            return entry.found
+        }
+    }
+
+    /// The picture, if it may be served without a question to anybody.
+    /// - Parameter now: seconds since 1970.
+    package func served(for key: CacheKey, _ reuse: Reuse, now: Int) -> Artifact? {
+        shard(key).table.withLock { table in
+            guard let entry = table.entries[key]?.entry, let artifact = entry.servable(reuse, now: now) else {
+                return nil
+            }
+            entry.mark()
+            table.served += 1
+            return artifact
+        }
+    }
+
+    /// How often `served` gave one.
+    package var served: Int { shards.reduce(0) { $0 + $1.table.withLock { $0.served } } }
 
     /// Keeps an entry, in place of what was kept for `key`. One larger than the whole cache is not kept.
     package func store(_ found: CacheFound, for key: CacheKey) {
@@ -27,7 +65,17 @@ package final class MemoryCache: Sendable {
             cost += Self.cost(of: artifact)
             found.outcome = .success(artifact)
         }
-        state.withLock { $0.insert(found, key, cost) }
+        let entry = Remembered(found)
+        sieve.withLock { sieve in
+            take(key, from: &sieve)
+            guard cost <= sieve.limit else { return }
+            while sieve.cost + cost > sieve.limit {
+                let victim = sieve.evict()
+                shard(victim).table.withLock { $0.entries[victim] = nil }
+            }
+            let place = sieve.add(entry, key, cost)
+            shard(key).table.withLock { $0.entries[key] = (entry, place) }
+        }
     }
 
     /// Takes a new record for what is kept, if it is.
@@ -37,12 +85,19 @@ package final class MemoryCache: Sendable {
         store(found, for: record.key)
     }
 
-    package func remove(_ key: CacheKey) { state.withLock { $0.remove(key) } }
+    package func remove(_ key: CacheKey) { sieve.withLock { take(key, from: &$0) } }
+
+    private func take(_ key: CacheKey, from sieve: inout Sieve) {
+        let old = shard(key).table.withLock { $0.entries.removeValue(forKey: key) }
+        if let old { sieve.remove(old.place) }
+    }
 
     /// What all entries cost, in bytes.
-    package var cost: Int { state.withLock { $0.cost } }
-    package var count: Int { state.withLock { $0.count } }
+    package var cost: Int { sieve.withLock { $0.cost } }
+    package var count: Int { sieve.withLock { $0.count } }
+}
 
+extension MemoryCache {
     /// What its texts take on the heap.
     static func cost(of record: CacheRecord) -> Int {
         let refusal = record.refusal ?? record.trouble
@@ -58,7 +113,7 @@ package final class MemoryCache: Sendable {
         texts.reduce(0) { $0 + ($1.utf8.count > 15 ? $1.utf8.count + 32 : 0) }
     }
 
-    /// Payload, slot, the two words of an array and of each string on the heap, and the table of stage times.
+    /// Payload, texts, the table of stage times, and what an entry takes whatever it holds.
     static func cost(of artifact: Artifact) -> Int {
         let facts = artifact.facts
         let texts = [
@@ -66,98 +121,16 @@ package final class MemoryCache: Sendable {
             facts.durationText ?? "", facts.hdr ?? "", facts.colorMatrix ?? "", facts.colorRange ?? "",
             facts.thumbHash ?? "", facts.dominantColor ?? "",
         ]
-        return artifact.bytes.count + 32 + Sieve.overhead + heap(texts) + facts.milliseconds.count * 64
-    }
-}
-
-/// The queue and its hand: a doubly linked list laid over an array of slots, so that every step is O(1).
-private struct Sieve {
-    /// A slot, and its share of a hash table that is at most three quarters full and may just have doubled.
-    static let overhead = MemoryLayout<Slot>.stride + 3 * (MemoryLayout<CacheKey>.stride + 8)
-
-    struct Slot {
-        var key: CacheKey
-        /// `nil` in a slot that is free; `older` then names the next free one.
-        var found: CacheFound?
-        var cost: Int
-        var wasHit = false
-        var newer: Int
-        var older: Int
+        return artifact.bytes.count + 32 + Artifact.overhead + overhead + heap(texts)
+            + facts.milliseconds.count * 64
     }
 
-    let limit: Int
-    private(set) var cost = 0
-    private var slots: [Slot] = []
-    private var index: [CacheKey: Int] = [:]
-    private var newest = none
-    private var oldest = none
-    private var hand = none
-    private var free = none
-    private static let none = -1
+    /// A slot, the objects that share an entry, and its part of a hash table that is at most three quarters full and may
+    /// just have doubled.
+    private static let overhead =
+        MemoryLayout<Sieve.Slot>.stride + CacheFound.overhead + 128
+        + 3 * (MemoryLayout<CacheKey>.stride + 16)
 
-    init(limit: Int) { self.limit = limit }
-
-    var count: Int { index.count }
-
-    mutating func find(_ key: CacheKey) -> CacheFound? {
-        guard let slot = index[key] else { return nil }
-        slots[slot].wasHit = true
-        return slots[slot].found
-    }
-
-    mutating func insert(_ found: CacheFound, _ key: CacheKey, _ price: Int) {
-        if let slot = index[key] { remove(slot) }
-        guard price <= limit else { return }
-        while cost + price > limit { evict() }
-        let slot = Slot(key: key, found: found, cost: price, newer: Self.none, older: newest)
-        let place = put(slot)
-        if newest != Self.none { slots[newest].newer = place } else { oldest = place }
-        newest = place
-        index[key] = place
-        cost += price
-    }
-
-    mutating func remove(_ key: CacheKey) {
-        if let slot = index[key] { remove(slot) }
-    }
-
-    private mutating func put(_ slot: Slot) -> Int {
-        guard free != Self.none else {
-            slots.append(slot)
-            return slots.count - 1
-        }
-        let place = free
-        free = slots[place].older
-        slots[place] = slot
-        return place
-    }
-
-    /// Only while there is an entry: the cost is above zero then.
-    private mutating func evict() {
-        var victim = hand == Self.none ? oldest : hand
-        while slots[victim].wasHit {
-            slots[victim].wasHit = false
-            victim = slots[victim].newer == Self.none ? oldest : slots[victim].newer
-        }
-        // Removing the entry under the hand moves the hand on to the next newer one.
-        hand = victim
-        remove(victim)
-    }
-
-    private mutating func remove(_ place: Int) {
-        let slot = slots[place]
-        if slot.newer != Self.none { slots[slot.newer].older = slot.older } else { newest = slot.older }
-        if slot.older != Self.none { slots[slot.older].newer = slot.newer } else { oldest = slot.newer }
-        if hand == place { hand = slot.newer }
-        index[slot.key] = nil
-        cost -= slot.cost
-        slots[place].found = nil
-        slots[place].older = free
-        free = place
-    }
-}
-
-extension MemoryCache {
     /// The picture alone.
     package func artifact(for key: CacheKey) -> Artifact? { try? entry(for: key)?.outcome.get() }
 

@@ -67,6 +67,14 @@ package final class TwoLevelCache: Sendable {
     /// The entry, from memory alone.
     package func rememberedEntry(for key: CacheKey) -> CacheFound? { memory.entry(for: key) }
 
+    /// The picture, from memory alone, if it may be served without a question to anybody.
+    package func served(for key: CacheKey, _ reuse: Reuse, now: Int) -> Artifact? {
+        memory.served(for: key, reuse, now: now)
+    }
+
+    /// How often `served` gave one.
+    package var served: Int { memory.served }
+
     /// Keeps a finished picture or a failure in both levels; returns when it is on disk, or will not be. A
     /// failure is kept as `record.refusal` has it.
     package func store(

@@ -63,19 +63,42 @@ final class Fetcher: Sendable {
         }
     }
 
+    /// As `identity`, where that takes no look at the disk: `nil` for a file, and for what is no URL.
+    func identityAtOnce(of url: String) -> String? {
+        if Location.isCanonical(url) { return url }
+        // Whoever asks for it in earnest learns what is wrong with it.
+        guard let location = try? Location(url), case .http(let web) = location else { return nil }
+        return web.canonical
+    }
+
     /// What the cache key hashes for a URL: its canonical text; for a local file also its size and time of change, since
     /// files are overwritten in place and nothing else says so. A file that can't be looked at has its path alone: opening
     /// it will say why.
     func identity(of url: String, stop: Stop) async throws(Failure) -> String {
+        if let identity = identityAtOnce(of: url) { return identity }
         let location = try Location(url)
         guard case .file(let path) = location, allowsFiles else { return location.canonical }
         return try await files.run(stop: stop) { (_, _) throws(Failure) in
-            var facts = stat()
-            // Writes one `stat`, which `facts` is; the path lives through the call.
-            guard unsafe stat(path, &facts) == 0 else { return location.canonical }
-            let change = facts.st_mtim
-            return "\(location.canonical) bytes=\(facts.st_size) changed=\(change.tv_sec).\(change.tv_nsec)"
+            Self.identity(ofFile: path, location)
         }
+    }
+
+    /// The same on the caller's own thread, which waits for the disk if it is a file.
+    func identityHere(of url: String) -> String? {
+        if let identity = identityAtOnce(of: url) { return identity }
+        // As above.
+        guard let location = try? Location(url), case .file(let path) = location, allowsFiles else {
+            return nil
+        }
+        return Self.identity(ofFile: path, location)
+    }
+
+    private static func identity(ofFile path: String, _ location: Location) -> String {
+        var facts = stat()
+        // Writes one `stat`, which `facts` is; the path lives through the call.
+        guard unsafe stat(path, &facts) == 0 else { return location.canonical }
+        let change = facts.st_mtim
+        return "\(location.canonical) bytes=\(facts.st_size) changed=\(change.tv_sec).\(change.tv_nsec)"
     }
 
     /// Refuses new work and ends every transfer with `closed`.

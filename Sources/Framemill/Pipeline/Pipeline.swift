@@ -44,7 +44,9 @@ final class Pipeline: Sendable {
 
     func cover(for request: Request) async throws(Failure) -> Artifact {
         try refuseWhenClosed()
-        let key = try await key(for: request.url, request.recipe)
+        let known = keyAtOnce(request)
+        if let known, let artifact = served(known, request) { return artifact }
+        let key = if let known { known } else { try await key(for: request.url, request.recipe) }
         switch keeper.verdict(await keeper.kept(for: key), request) {
         case .serve(let artifact): return hit(artifact)
         case .refuse(let failure): throw remembered(failure)
@@ -160,8 +162,10 @@ final class Pipeline: Sendable {
         return value
     }
 
+    var isOver: Bool { isClosed.load(ordering: .acquiring) }
+
     private func refuseWhenClosed() throws(Failure) {
-        if isClosed.load(ordering: .acquiring) { throw Failure(.closed, .input, "framemill is closed") }
+        if isOver { throw Failure(.closed, .input, "framemill is closed") }
     }
 
     /// Ends the threads after what runs has finished.
