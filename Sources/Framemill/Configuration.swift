@@ -13,6 +13,12 @@ public struct Configuration: Sendable {
     public var allowFiles: Bool = false
     /// Networks (CIDR) that may be dialled although the guard would refuse them, such as `127.0.0.1/32`.
     public var allowNet: [String] = []
+    /// Query parameters that the cache does not tell links apart by: names, or beginnings of names with a `*` behind
+    /// them (`X-Amz-*`). The whole link is fetched all the same. Nothing by default: where such a parameter does select
+    /// bytes, the wrong picture would be shown.
+    public var ignoredQuery: [String] = []
+    /// The same for whole families of links, by their names.
+    public var ignoredQueryPresets: Set<QueryPreset> = []
     /// Where level 2 of the cache lives; `nil` keeps covers in memory alone.
     public var cacheDirectory: String?
     /// Level 1, true cost in bytes. 64 MiB hold about 3,000 covers of 20 KB.

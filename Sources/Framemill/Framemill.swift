@@ -14,7 +14,7 @@ public final class Framemill: Sendable {
 
     private let pipeline: Pipeline
 
-    /// - Throws: `badOption` when `allowNet` holds something that is no network.
+    /// - Throws: `badOption` when `allowNet` holds something that is no network, or `ignoredQuery` what is no name.
     public convenience init(
         _ configuration: Configuration = Configuration(), renderer: any Renderer
     ) throws(Failure) {
@@ -22,9 +22,10 @@ public final class Framemill: Sendable {
     }
 
     package init(
-        _ configuration: Configuration, renderer: any Renderer, clock: WallClock
+        _ configuration: Configuration, renderer: any Renderer, clock: WallClock,
+        engine: EngineVersions = .current
     ) throws(Failure) {
-        pipeline = try Pipeline(configuration, renderer, clock: clock)
+        pipeline = try Pipeline(configuration, renderer, clock: clock, engine: engine)
     }
 
     /// The cover, from memory, from disk, or made now. Equal requests at one time share one computation, which ends

@@ -11,6 +11,7 @@ struct CacheTool {
     private let disk: DiskCache
     private let meters = Meters()
     private let printsJSON: Bool
+    private let ignoredQuery: IgnoredQuery
     /// Raised by a signal; a walk through the cache ends at its next step.
     private let stop = Stop()
 
@@ -59,6 +60,7 @@ struct CacheTool {
             configuration.diskCacheBytes = Int64(bytes)
         }
         self.folder = folder
+        ignoredQuery = try IgnoredQuery(configuration.ignoredQuery, configuration.ignoredQueryPresets)
         disk = DiskCache(
             folder: folder, bytes: configuration.diskCacheBytes, entries: configuration.diskCacheEntries,
             meters: meters)
@@ -135,7 +137,7 @@ struct CacheTool {
     // MARK: - Some of it
 
     private func purge(_ arguments: Arguments) throws(Failure) -> ExitCode {
-        let filter = try CacheFilter(arguments)
+        let filter = try CacheFilter(arguments, ignoredQuery)
         guard filter.isAny == arguments.has("all") else {
             throw Arguments.usage(
                 filter.isAny
@@ -151,7 +153,7 @@ struct CacheTool {
 
     private func list(_ arguments: Arguments) throws(Failure) -> ExitCode {
         guard disk.status() != nil else { throw unusable }
-        try disk.list(try CacheFilter(arguments), stop: stop) { (record) throws(Failure) in
+        try disk.list(try CacheFilter(arguments, ignoredQuery), stop: stop) { (record) throws(Failure) in
             let line = CacheLine(record)
             try say(line) { Output.tame(line.text) }
         }
@@ -183,7 +185,7 @@ struct CacheTool {
     /// By its key; by URL and recipe; or what was kept last for the URL.
     private func find(_ name: String, _ arguments: Arguments) throws(Failure) -> CacheFound? {
         if let key = CacheKey(hex: name) { return disk.entry(for: key) }
-        let url = Request(name).canonicalURL
+        let url = Request(name).identity(ignoredQuery)
         if let found = disk.entry(for: CacheKey(canonicalURL: url, recipe: try Recipe(arguments))) {
             return found
         }
@@ -237,9 +239,9 @@ private struct CacheLine: Encodable {
 }
 
 extension CacheFilter {
-    fileprivate init(_ arguments: Arguments) throws(Failure) {
+    fileprivate init(_ arguments: Arguments, _ ignoredQuery: IgnoredQuery) throws(Failure) {
         self.init()
-        url = arguments.text("url").map { CacheRecord.withoutUser(Request($0).canonicalURL) }
+        url = arguments.text("url").map { CacheRecord.withoutUser(Request($0).identity(ignoredQuery)) }
         host = arguments.text("host")?.lowercased()
         prefix = arguments.text("prefix")
         engineClass = arguments.text("class")

@@ -70,6 +70,17 @@ extension Configuration {
         self.init()
         allowFiles = true
         allowNet = arguments.all("allow-net")
+        ignoredQuery = arguments.all("ignore-query").flatMap {
+            $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        }
+        for word in arguments.all("ignore-query-preset") {
+            guard let preset = QueryPreset(rawValue: word) else {
+                let words = QueryPreset.allCases.map(\.rawValue).joined(separator: ", ")
+                throw Arguments.usage(
+                    "--ignore-query-preset \(word) is not understood: it takes one of \(words)")
+            }
+            ignoredQueryPresets.insert(preset)
+        }
         if let jobs = try arguments.whole("jobs", 1...4096) { self.jobs = jobs }
         if let perHost = try arguments.whole("per-host", 1...1024) { self.perHost = perHost }
         let deadline = try arguments.value("deadline", or: "seconds, more than 0 and at most 86400") { text in

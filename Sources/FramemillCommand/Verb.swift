@@ -51,7 +51,7 @@ struct Verb: Sendable {
         ] + moving + [
             Option("jobs", "N", "pictures worked on at once", preset: "16 per core"),
             Option("per-host", "N", "transfers to one host at once", preset: "6"),
-        ] + access + reuse + [
+        ] + access + reuse + ignoring + [
             Option("manifest", "FILE", "the report: one JSON line per input", preset: "DIR/manifest.jsonl"),
             Option("gallery", "FILE", "one HTML page with every cover in it"),
             Option("retry-failed", "run the lines again that failed before"),
@@ -77,7 +77,7 @@ struct Verb: Sendable {
         name: "cover", argument: "URL", summary: "one cover for one URL or local file",
         options: [
             Option("output", "FILE", short: "o", "where the cover goes; - is standard output")
-        ] + recipe + access + reuse + [
+        ] + recipe + access + reuse + ignoring + [
             Option("json", "print the facts as JSON on standard output"),
             Option("quiet", "nothing on standard error unless it fails"),
         ],
@@ -93,10 +93,11 @@ struct Verb: Sendable {
         summary: "a small animated WebP of an animation, or of a span of a video",
         options: [
             Option("output", "FILE", short: "o", "where it goes: a .webp file; - is standard output")
-        ] + recipe.filter { !["format", "background"].contains($0.name) } + moving + access + reuse + [
-            Option("json", "print the facts as JSON on standard output"),
-            Option("quiet", "nothing on standard error unless it fails"),
-        ],
+        ] + recipe.filter { !["format", "background"].contains($0.name) } + moving + access + reuse + ignoring
+            + [
+                Option("json", "print the facts as JSON on standard output"),
+                Option("quiet", "nothing on standard error unless it fails"),
+            ],
         notes: """
             From a GIF, an animated WebP or an APNG: every frame, each at its time to the millisecond, as
             often as the source plays. From a video: --duration seconds from --at on, endless. Frames that
@@ -155,7 +156,7 @@ struct Verb: Sendable {
             Option("all", "purge: everything"),
             Option("max-bytes", "N", "trim: down to this", preset: "1 GiB"),
             Option("output", "FILE", short: "o", "get: where the picture goes; - is standard output"),
-        ] + recipe + [
+        ] + recipe + ignoring + [
             Option("json", "print JSON: one object, for list one per line")
         ],
         notes: """
@@ -201,6 +202,16 @@ struct Verb: Sendable {
             "max-age", "SECONDS", "trust what was fetched within this time", preset: "what the origin says"),
         Option("refresh", "ask the origin before anything kept is used"),
         Option("offline", "use only what is kept, and no network"),
+    ]
+
+    private static let ignoring = [
+        Option(
+            "ignore-query", "NAME,…",
+            "query parameters that the cache does not tell links apart by (X-Amz-*)",
+            preset: "none", repeats: true),
+        Option(
+            "ignore-query-preset", "NAME", "the same by family: aws, google, azure, cloudfront, campaign",
+            preset: "none", repeats: true),
     ]
 
     private static let access = [

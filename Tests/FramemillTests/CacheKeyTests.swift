@@ -33,6 +33,45 @@ import Testing
         #expect(Set(keys.map(\.hex)).count == keys.count)
     }
 
+    /// One change of each field; a field that is not in here fails the test below.
+    private static let fields: [String: @Sendable (inout Recipe) -> Void] = [
+        "at": { $0.at = .first }, "seek": { $0.seek = .exact }, "box": { $0.box = .longestSide(321) },
+        "mode": { $0.mode = .stretch }, "enlarge": { $0.enlarge = true }, "format": { $0.format = .png },
+        "quality": { $0.quality = 79 }, "effort": { $0.effort = 3 },
+        "background": { $0.background = .init(red: 255, green: 255, blue: 254) },
+        "animated": { $0.animated = nil }, "animated.maxFrames": { $0.animated?.maxFrames = 12 },
+        "animated.maxFramesPerSecond": { $0.animated?.maxFramesPerSecond = 12 },
+        "animated.lossless": { $0.animated?.lossless = true },
+        "animated.seconds": { $0.animated?.seconds = 3.5 },
+    ]
+
+    /// Whatever a recipe consists of, by reflection: a new field can't be left out of the key unseen.
+    @Test func knowsEveryFieldThereIs() {
+        let plain = Mirror(reflecting: Recipe()).children.compactMap(\.label)
+        let moving = Mirror(reflecting: Recipe.Animated()).children.compactMap(\.label).map {
+            "animated.\($0)"
+        }
+        #expect(Set(plain + moving) == Set(Self.fields.keys))
+    }
+
+    @Test(arguments: fields.keys.sorted()) func differsForTheField(_ name: String) throws {
+        let change = try #require(Self.fields[name])
+        let moving = try key("http://h/v") { $0.animated = .init() }
+        let changed = try key("http://h/v") { recipe in
+            recipe.animated = .init()
+            change(&recipe)
+        }
+        #expect(changed != moving)
+        // And for no two fields in the same way.
+        for (other, otherChange) in Self.fields where other != name {
+            let otherKey = try key("http://h/v") { recipe in
+                recipe.animated = .init()
+                otherChange(&recipe)
+            }
+            #expect(otherKey != changed, "\(other)")
+        }
+    }
+
     @Test func differsForEverySourceThatMayDiffer() throws {
         let urls = [
             "http://h/v?id=1", "http://h/v?id=2", "http://h/v", "http://h/V?id=1", "http://h/v?ID=1",

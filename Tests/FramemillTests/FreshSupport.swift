@@ -26,7 +26,7 @@ final class ManualClock: Sendable {
     }
 }
 
-/// A "cover" is the source itself; one that starts with "bad" can't be decoded.
+/// A "cover" is the source itself, whose first word is its container; one that starts with "bad" can't be decoded.
 final class EchoRenderer: Renderer {
     private let counter = Atomic<Int>(0)
     /// Where set, each picture waits here.
@@ -51,7 +51,12 @@ final class EchoRenderer: Renderer {
         }
         bytes = Array(bytes[..<(try outcome.get())])
         if bytes.starts(with: Array("bad".utf8)) { throw Failure(.corrupt, .decode, "it is bad") }
-        return Artifact(bytes: bytes, facts: Facts(), origin: .made)
+        var facts = Facts()
+        let container = String(decoding: bytes, as: UTF8.self).split(separator: " ").first
+        facts.container = container.map(String.init) ?? ""
+        if facts.container == "mov" { facts.source = .video }
+        if recipe.animated != nil { facts.animation = .init(frameCount: 2, plays: 0, duration: 1) }
+        return Artifact(bytes: bytes, facts: facts, origin: .made)
     }
 
     func probe(_ reader: any ByteReader, limits: Limits, stop: Stop) throws(Failure) -> Facts { Facts() }
@@ -72,7 +77,7 @@ final class FreshBench: Sendable {
 
     init(
         _ valve: Valve? = nil, cache: String? = nil, server: FaultServer? = nil,
-        _ change: (inout Configuration) -> Void = { _ in }
+        engine: EngineVersions = .current, _ change: (inout Configuration) -> Void = { _ in }
     ) throws {
         self.server = try server ?? FaultServer()
         renderer = EchoRenderer(valve)
@@ -80,7 +85,7 @@ final class FreshBench: Sendable {
         configuration.allowNet = ["127.0.0.1/32"]
         configuration.cacheDirectory = cache
         change(&configuration)
-        mill = try Framemill(configuration, renderer: renderer, clock: time.clock)
+        mill = try Framemill(configuration, renderer: renderer, clock: time.clock, engine: engine)
     }
 
     /// What was asked for so far.

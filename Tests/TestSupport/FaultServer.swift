@@ -63,6 +63,9 @@ public final class FaultServer: Sendable {
         return url("/origin/\(name)")
     }
 
+    /// Lets `/gated/…` answer, from now on.
+    public func openGate() { _ = ask("open") }
+
     /// The log once `count` of its lines hold `text`.
     @discardableResult
     public func log(with text: String, count: Int = 1) async -> [String] {

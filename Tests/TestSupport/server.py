@@ -2,6 +2,8 @@
 
 Paths: /MODE/SIZE/ANYTHING, where byte i of a body is (i * 31 + (i >> 8)) % 256, or the file of --root for /file/NAME.
 /origin/NAME answers as "set /origin/NAME JSON" says: a list of answers, taken in turn, of which the last stays.
+/gated/MODE/… answers as /MODE/… does once "open" was said. /crowded/N/… has room for N requests at a time: what comes
+beyond gets 503, or with /crowdedhard/N/… a closed connection.
 Commands: "log" prints every request as one JSON line; "wait N TEXT" answers once N lines of the log hold TEXT.
 """
 import http.server, json, os, re, socketserver, sys, threading, time, urllib.parse
@@ -9,6 +11,8 @@ import http.server, json, os, re, socketserver, sys, threading, time, urllib.par
 LOG, SEEN, ROOT = [], threading.Condition(), sys.argv[1] if len(sys.argv) > 1 else None
 FIRST = set()
 SCRIPTS = {}
+GATE = threading.Event()
+INSIDE = {}
 
 
 def note(line):
@@ -214,6 +218,34 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.send(200, headers, answer["body"].encode())
         self.ranged(answer["body"].encode(), asked, tag, extra=headers)
 
+    def mode_gated(self, size, asked):
+        GATE.wait()
+        self.path = self.path[len("/gated"):]
+        parts = self.path.split("?")[0].split("/")
+        size = int(parts[2]) if len(parts) > 2 and parts[2].isdigit() else 0
+        getattr(self, "mode_" + parts[1])(size, asked)
+
+    def mode_crowded(self, size, asked, refuse=True):
+        kind = "/".join(self.path.split("/")[1:3])
+        with SEEN:
+            has_room = INSIDE.get(kind, 0) < size
+            if has_room:
+                INSIDE[kind] = INSIDE.get(kind, 0) + 1
+        if not has_room:
+            note("refused " + self.path)
+            if refuse:
+                return self.send(503, {}, b"no")
+            self.close_connection = True
+            return
+        # What an answer takes; so that others come meanwhile.
+        time.sleep(0.005)
+        with SEEN:
+            INSIDE[kind] -= 1
+        self.ranged(body(10), asked)
+
+    def mode_crowdedhard(self, size, asked):
+        self.mode_crowded(size, asked, refuse=False)
+
     def mode_silent(self, size, asked):
         self.until_closed()
 
@@ -272,6 +304,8 @@ def obey(line):
     with SEEN:
         if words[0] == "wait":
             SEEN.wait_for(lambda: sum(words[2] in entry for entry in LOG) >= int(words[1]))
+        if words[0] == "open":
+            GATE.set()
         if words[0] == "set":
             SCRIPTS[words[1]] = json.loads(words[2])
         print(json.dumps(LOG), flush=True)

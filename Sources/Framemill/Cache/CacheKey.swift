@@ -5,7 +5,8 @@ package import FramemillMedia
 /// The text that is hashed names each part on a line of its own, so that a width of 100 and a height of 100 differ. A
 /// line break inside a path can't forge another key: recipe and engine hold none, so the text splits from its end.
 package struct CacheKey: Hashable, Sendable {
-    /// Raised whenever the same bytes and recipe may give another picture than before. Old entries then age out.
+    /// Raised when the key is to mean something else; old entries then age out. For a change of the pictures of one part
+    /// of the engine there is `EngineVersions`.
     package static let engineVersion = "1"
 
     /// The digest as it stands, in four words: no allocation to hash or compare it. Not a SIMD4: with a vector of 32

@@ -45,7 +45,7 @@ package struct CacheRecord: Sendable, Equatable {
     package private(set) var url: String
     /// In lower case; empty for a file.
     package var host: String
-    /// Which part of the engine made it, and that part's version: `CacheKey.engineVersion` and its class.
+    /// Which part of the engine made it, and in which version: `EngineVersions`.
     package var engineClass: String
     package var engineVersion: String
     package var storedAt: Int64

@@ -7,17 +7,22 @@ internal import Synchronization
 package final class TwoLevelCache: Sendable {
     private let memory: MemoryCache
     private let disk: DiskCache?
+    /// Whether an entry that is on disk may be used.
+    private let accepts: @Sendable (CacheRecord) -> Bool
     /// Two threads: one may trim while the other answers.
     private let lane: Lane<Void>?
     private let isClosed = Atomic<Bool>(false)
     /// Ends a trim when the cache closes.
     private let closing = Stop(after: .seconds(100 * 365 * 86400))
 
-    /// - Parameter directory: made when it isn't there; `nil` keeps pictures in memory alone.
+    /// - Parameters:
+    ///   - directory: made when it isn't there; `nil` keeps pictures in memory alone.
+    ///   - accepts: whether an entry on disk may be used, which an older version may have made; a miss where not.
     package init(
         directory: String?, memoryBytes: Int, diskBytes: Int64, diskEntries: Int = 1_000_000,
-        meters: Meters
+        meters: Meters, accepts: @escaping @Sendable (CacheRecord) -> Bool = { _ in true }
     ) {
+        self.accepts = accepts
         memory = MemoryCache(bytes: memoryBytes)
         guard let directory, diskBytes > 0 else {
             (disk, lane) = (nil, nil)
@@ -37,6 +42,7 @@ package final class TwoLevelCache: Sendable {
             switch disk.entryAtOnce(for: key) {
             case .missing: return nil
             case .found(let found):
+                guard accepts(found.record) else { return nil }
                 memory.store(found, for: key)
                 if disk.wantsTrim { trim() }
                 return found
@@ -44,9 +50,9 @@ package final class TwoLevelCache: Sendable {
             }
         }
         // Cancelled or closed: whoever asked finds that out at the next step, from the same `Stop`.
-        guard let found = try? await lane.run(stop: stop, { _, _ in disk.entry(for: key) }) else {
-            return nil
-        }
+        guard let found = try? await lane.run(stop: stop, { _, _ in disk.entry(for: key) }),
+            accepts(found.record)
+        else { return nil }
         memory.store(found, for: key)
         return found
     }
@@ -55,9 +61,9 @@ package final class TwoLevelCache: Sendable {
     package func diskEntry(for key: CacheKey, stop: Stop) async -> CacheFound? {
         guard let disk, let lane else { return nil }
         // As above.
-        guard let found = try? await lane.run(stop: stop, { _, _ in disk.entry(for: key) }) else {
-            return nil
-        }
+        guard let found = try? await lane.run(stop: stop, { _, _ in disk.entry(for: key) }),
+            accepts(found.record)
+        else { return nil }
         if memory.entry(for: key).map({ $0.record.learnedAt < found.record.learnedAt }) ?? true {
             memory.store(found, for: key)
         }

@@ -6,13 +6,14 @@ internal import Glibc
 final class Fetcher: Sendable {
     private let transport: Transport
     private let allowsFiles: Bool
+    let ignoredQuery: IgnoredQuery
     /// Opening a file may wait for a disk, so it has threads of its own.
     private let files: Lane<Void>
     /// `fetch.requests`, `fetch.connections`, `fetch.redirects`.
     let meters: Meters
     private let now: @Sendable () -> Int
 
-    /// Fails with `badOption` when `allowNet` holds something that is no network.
+    /// Fails with `badOption` when `allowNet` holds something that is no network, or `ignoredQuery` what is no name.
     ///
     /// - Parameter now: seconds since 1970, for the age of answers.
     init(
@@ -22,6 +23,7 @@ final class Fetcher: Sendable {
         self.meters = meters
         self.now = now
         allowsFiles = configuration.allowFiles
+        ignoredQuery = try IgnoredQuery(configuration.ignoredQuery, configuration.ignoredQueryPresets)
         transport = try Transport(
             perHost: configuration.perHost, userAgent: configuration.userAgent,
             guard: AddressGuard(allowing: configuration.allowNet), meters: meters)
@@ -65,19 +67,19 @@ final class Fetcher: Sendable {
 
     /// As `identity`, where that takes no look at the disk: `nil` for a file, and for what is no URL.
     func identityAtOnce(of url: String) -> String? {
-        if Location.isCanonical(url) { return url }
+        if Location.isCanonical(url) { return ignoredQuery.reduced(url) }
         // Whoever asks for it in earnest learns what is wrong with it.
         guard let location = try? Location(url), case .http(let web) = location else { return nil }
-        return web.canonical
+        return ignoredQuery.reduced(web.canonical)
     }
 
-    /// What the cache key hashes for a URL: its canonical text; for a local file also its size and time of change, since
-    /// files are overwritten in place and nothing else says so. A file that can't be looked at has its path alone: opening
-    /// it will say why.
+    /// What the cache key hashes for a URL: its canonical text without the parameters that are not looked at; for a local
+    /// file also its size and time of change, since files are overwritten in place and nothing else says so. A file that
+    /// can't be looked at has its path alone: opening it will say why.
     func identity(of url: String, stop: Stop) async throws(Failure) -> String {
         if let identity = identityAtOnce(of: url) { return identity }
         let location = try Location(url)
-        guard case .file(let path) = location, allowsFiles else { return location.canonical }
+        guard case .file(let path) = location, allowsFiles else { return location.identity(ignoredQuery) }
         return try await files.run(stop: stop) { (_, _) throws(Failure) in
             Self.identity(ofFile: path, location)
         }

@@ -7,14 +7,36 @@ struct Keeper: Sendable {
     let clock: WallClock
     let deadline: Duration
     /// The limits of this process, as `Trouble` holds them.
-    let limits: String
+    private let limits: String
+    private let ignoredQuery: IgnoredQuery
+    private let engine: EngineVersions
 
-    init(_ cache: TwoLevelCache, _ clock: WallClock, _ limits: Limits) {
+    init(
+        _ cache: TwoLevelCache, _ clock: WallClock, _ limits: Limits,
+        ignoring ignoredQuery: IgnoredQuery = .nothing, engine: EngineVersions = .current
+    ) {
+        self.engine = engine
+        self.ignoredQuery = ignoredQuery
         self.cache = cache
         self.clock = clock
         deadline = limits.deadline
         self.limits = Digest.hex(Digest.sha256(Array("\(limits)".utf8)).prefix(8))
     }
+
+    /// What a failure of `url` depends on beside the source: the limits, and the parameters that its key leaves out. A
+    /// link whose signature has run out says nothing of the next one.
+    func conditions(of url: String) -> String {
+        isReduced(url) ? limits + "+" + Kept.name(url) : limits
+    }
+
+    /// Whether other links share its key.
+    func isReduced(_ url: String) -> Bool {
+        guard !ignoredQuery.isNothing, let location = try? Location(url) else { return false }
+        return location.identity(ignoredQuery) != location.canonical
+    }
+
+    /// What tells a mirror from others, and nothing of its URL.
+    func mirrorName(_ url: String) -> String { Kept.name(Request(url).identity(ignoredQuery)) }
 
     /// Nothing, when nothing is kept.
     func kept(for key: CacheKey) async -> Kept {
@@ -30,7 +52,7 @@ struct Keeper: Sendable {
     }
 
     func verdict(_ kept: Kept, _ request: Request) -> Kept.Verdict {
-        kept.verdict(for: request, now: clock.seconds, limits: limits)
+        kept.verdict(for: request, now: clock.seconds, limits: conditions(of: request.url))
     }
 
     /// Puts `kept` in place of what was there.
@@ -47,7 +69,9 @@ struct Keeper: Sendable {
     }
 
     private func record(of kept: Kept, _ url: String, _ key: CacheKey) -> CacheRecord {
-        kept.record(of: url, for: key, storedAt: clock.seconds)
+        var record = kept.record(of: url, ignoredQuery, for: key, storedAt: clock.seconds)
+        if let outcome = kept.outcome { (record.engineClass, record.engineVersion) = engine.mark(outcome) }
+        return record
     }
 
     /// Remembers what came of a place that failed. What may pass leaves a picture in its place; what does not, does not.
@@ -66,8 +90,8 @@ struct Keeper: Sendable {
     func trouble(of place: Candidate) -> Trouble? {
         place.failure.flatMap { failure in
             Trouble(
-                failure, after: place.kept.trouble, freshness: place.freshness, limits: limits,
-                now: clock.seconds, chance: clock.chance())
+                failure, after: place.kept.trouble, freshness: place.freshness,
+                limits: conditions(of: place.url), now: clock.seconds, chance: clock.chance())
         }
     }
 }
@@ -93,10 +117,12 @@ extension Kept {
     }
 
     /// - Parameter storedAt: for what no origin was asked for, files and the like.
-    fileprivate func record(of url: String, for key: CacheKey, storedAt: Int) -> CacheRecord {
+    fileprivate func record(
+        of url: String, _ ignored: IgnoredQuery, for key: CacheKey, storedAt: Int
+    ) -> CacheRecord {
         var (canonical, host) = (url, "")
         if let location = try? Location(url) {
-            canonical = location.canonical
+            canonical = location.identity(ignored)
             if case .http(let web) = location { host = web.host }
         }
         var record = CacheRecord(key: key, url: canonical, host: host, storedAt: Int64(storedAt))

@@ -62,7 +62,7 @@ struct Kept: Sendable {
         artifact == nil && trouble == nil ? .min : max(freshness?.checkedAt ?? 0, trouble?.happenedAt ?? 0)
     }
 
-    /// What tells one mirror from another, and nothing of its URL.
+    /// A short name of a URL, with nothing of it in it.
     static func name(_ url: String) -> String { Digest.hex(Digest.sha256(Array(url.utf8)).prefix(8)) }
 
     /// What the origin may be asked to confirm.

@@ -22,10 +22,10 @@ extension Pipeline {
             } else if let key = try? await self.key(for: url, request.recipe) {
                 (place.key, place.kept) = (key, await keeper.kept(for: key))
             }
-            if kept.mirror == (index == 0 ? nil : Kept.name(url)) {
-                place.known = kept.validators(limits: keeper.limits)
+            if kept.mirror == (index == 0 ? nil : keeper.mirrorName(url)) {
+                place.known = kept.validators(limits: keeper.conditions(of: url))
             }
-            place.recall(request, now: clock.seconds, limits: keeper.limits)
+            place.recall(request, now: clock.seconds, limits: keeper.conditions(of: url))
             places.append(place)
         }
         return places
@@ -36,7 +36,7 @@ extension Pipeline {
         guard let key = places[0].key, places[index].isKeepable else { return }
         var new = Kept(artifact: artifact, freshness: places[index].freshness)
         if index > 0 {
-            new.mirror = Kept.name(places[index].url)
+            new.mirror = keeper.mirrorName(places[index].url)
             new.trouble = keeper.trouble(of: places[0]) ?? places[0].kept.trouble
         }
         await keeper.keep(new, of: places[0].url, for: key)
@@ -56,6 +56,25 @@ extension Pipeline {
         throw remembered(
             kept.trouble?.told(now: clock.seconds)
                 ?? Failure(.internalError, .cache, "a source confirmed what nobody knew"))
+    }
+
+    /// Joins whoever asks for the same, or asks. Where another link to the same bytes was refused, this one may not be: it
+    /// is asked for by itself.
+    func shared(_ request: Request, _ key: CacheKey) async throws(Failure) -> Artifact {
+        let own = Mark()
+        do throws(Failure) {
+            return try await inFlight.value(for: Flight(key, request)) {
+                [self] () async throws(Failure) -> Artifact in
+                own.set()
+                return try await ask(for: request, key)
+            }
+        } catch {
+            guard case .http = error.reason, !own.isSet, keeper.isReduced(request.url) else { throw error }
+            return try await inFlight.value(for: Flight(key, request, alone: true)) {
+                [self] () async throws(Failure) -> Artifact in
+                try await ask(for: request, key)
+            }
+        }
     }
 
     func askBehind(_ request: Request, _ key: CacheKey) {

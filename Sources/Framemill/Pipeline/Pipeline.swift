@@ -18,20 +18,25 @@ final class Pipeline: Sendable {
     private let play: Lane<Void>
     private let isClosed = Atomic<Bool>(false)
 
-    init(_ configuration: Configuration, _ renderer: any Renderer, clock: WallClock) throws(Failure) {
+    init(
+        _ configuration: Configuration, _ renderer: any Renderer, clock: WallClock,
+        engine: EngineVersions = .current
+    ) throws(Failure) {
         self.configuration = configuration
         self.renderer = renderer
         self.clock = clock
         let cache = TwoLevelCache(
             directory: configuration.cacheDirectory, memoryBytes: configuration.memoryCacheBytes,
             diskBytes: configuration.diskCacheBytes, diskEntries: configuration.diskCacheEntries,
-            meters: meters)
-        keeper = Keeper(cache, clock, configuration.limits)
+            meters: meters, accepts: { !engine.isOlder($0) })
+        let fetcher = try Fetcher(configuration, meters: meters, now: { clock.seconds })
+        keeper = Keeper(
+            cache, clock, configuration.limits, ignoring: fetcher.ignoredQuery, engine: engine)
         leases = configuration.cacheDirectory.map { Leases(folder: $0, width: min(configuration.jobs, 64)) }
         let permits = Permits(count: configuration.permits)
         source = SourceReader(
             configuration: configuration, clock: clock,
-            fetcher: try Fetcher(configuration, meters: meters, now: { clock.seconds }),
+            fetcher: fetcher,
             gate: Gate(width: configuration.jobs), permits: permits,
             // A thread for each admitted job, up to 64: most wait for bytes, and only `permits` of them compute. And
             // some for first frames, which nobody admits.
@@ -55,10 +60,7 @@ final class Pipeline: Sendable {
             return hit(artifact)
         case .ask: break
         }
-        return try await inFlight.value(for: Flight(key, request)) {
-            [self] () async throws(Failure) -> Artifact in
-            try await ask(for: request, key)
-        }
+        return try await shared(request, key)
     }
 
     /// One at a time for each key, if possible of all processes: asks the source, unless somebody just has.
