@@ -9,11 +9,11 @@ internal import Synchronization
 public struct Crew: Sendable {
     private let lane: Lane<Void>?
     private let permits: Permits?
-    private let priority: Priority
+    private let urgency: Urgency
     private let isPatient: Bool
 
     /// No help: every part is done by the caller.
-    public static let alone = Crew(nil, nil, .interactive, false)
+    public static let alone = Crew(nil, nil, Urgency(.interactive), false)
 
     /// The idle threads of `lane`, as long as `permits` says that there are cores for them.
     ///
@@ -23,15 +23,22 @@ public struct Crew: Sendable {
     public init(
         _ lane: Lane<Void>, permits: Permits, priority: Priority = .interactive, isPatient: Bool = false
     ) {
-        self.init(lane, permits, priority, isPatient)
+        self.init(lane, permits, Urgency(priority), isPatient)
     }
 
-    private init(_ lane: Lane<Void>?, _ permits: Permits?, _ priority: Priority, _ isPatient: Bool) {
+    /// The same for work that may become more urgent on its way.
+    public init(_ lane: Lane<Void>, permits: Permits, urgency: Urgency) {
+        self.init(lane, permits, urgency, false)
+    }
+
+    private init(_ lane: Lane<Void>?, _ permits: Permits?, _ urgency: Urgency, _ isPatient: Bool) {
         self.lane = lane
         self.permits = permits
-        self.priority = priority
+        self.urgency = urgency
         self.isPatient = isPatient
     }
+
+    private var priority: Priority { urgency.priority }
 
     /// As many threads as can work at once.
     public var width: Int { permits?.count ?? 1 }

@@ -61,11 +61,35 @@ public final class Lane<Context: ~Copyable>: Sendable {
         priority: Priority = .interactive, stop: Stop,
         _ body: @escaping @Sendable (inout Context, Stop) throws(Failure) -> Value
     ) async throws(Failure) -> Value {
+        try await run(number: nil, priority, stop, body)
+    }
+
+    /// The same, where the job may become more urgent while it is queued.
+    public func run<Value: Sendable>(
+        urgency: Urgency, stop: Stop,
+        _ body: @escaping @Sendable (inout Context, Stop) throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let number = shared.backlog.withLock { $0.jobs.draw() }
+        let watch = urgency.watch { [shared] priority in
+            shared.backlog.withLock { $0.jobs.raise(number, to: priority) }
+        }
+        defer { urgency.forget(watch) }
+        return try await run(number: number, urgency.priority, stop, body) {
+            // A raise between the line above and the job's arrival found no job.
+            [shared] in shared.backlog.withLock { $0.jobs.raise(number, to: urgency.priority) }
+        }
+    }
+
+    private func run<Value: Sendable>(
+        number: Int?, _ priority: Priority, _ stop: Stop,
+        _ body: @escaping @Sendable (inout Context, Stop) throws(Failure) -> Value,
+        queued: @Sendable () -> Void = {}
+    ) async throws(Failure) -> Value {
         let caller = Caller<Value>()
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
                 guard caller.wait(waiter) else { return waiter.resume(returning: .failure(cancelled)) }
-                let accepted = submit(priority) { context, make in
+                let accepted = submit(priority, number) { context, make in
                     guard let waiter = caller.claim() else { return }
                     do throws(Failure) {
                         try stop.check(.queue)
@@ -75,7 +99,9 @@ public final class Lane<Context: ~Copyable>: Sendable {
                         waiter.resume(returning: .failure(error))
                     }
                 }
-                if !accepted {
+                if accepted {
+                    queued()
+                } else {
                     caller.claim()?.resume(
                         returning: .failure(Failure(.closed, .queue, "the lane is closed")))
                 }
@@ -92,10 +118,10 @@ public final class Lane<Context: ~Copyable>: Sendable {
         _ = submit(priority) { _, _ in body() }
     }
 
-    private func submit(_ priority: Priority, _ job: @escaping Job) -> Bool {
+    private func submit(_ priority: Priority, _ number: Int? = nil, _ job: @escaping Job) -> Bool {
         let accepted = shared.backlog.withLock { backlog in
             guard !backlog.isClosed else { return false }
-            backlog.jobs.append(job, priority)
+            backlog.jobs.insert(job, number ?? backlog.jobs.draw(), priority)
             return true
         }
         if accepted { shared.arrivals.signal() }

@@ -40,6 +40,15 @@ public final class Permits: Sendable {
         return try body()
     }
 
+    /// The same for work that may become more urgent while it waits.
+    public func holding<Value, Problem>(
+        urgency: Urgency, _ body: () throws(Problem) -> Value
+    ) throws(Problem) -> Value {
+        take(urgency)
+        defer { give() }
+        return try body()
+    }
+
     /// Runs `body` at once. Where no permit is free it is owed one, and whoever gives one back next, or asks whether to
     /// give way, pays it: for short work that somebody waits for, which else would wait for the parts that others have
     /// in hand. No more than `count` are owed; who comes then waits like others.
@@ -74,6 +83,15 @@ public final class Permits: Sendable {
         return try wait()
     }
 
+    /// The same for work that may become more urgent while it waits for the permit again.
+    public func lending<Value, Problem>(
+        urgency: Urgency, _ wait: () throws(Problem) -> Value
+    ) throws(Problem) -> Value {
+        give()
+        defer { take(urgency) }
+        return try wait()
+    }
+
     /// Whether somebody waits who is more urgent than `priority`, or with `orEqual` as urgent.
     public func isWanted(before priority: Priority, orEqual: Bool = false) -> Bool {
         urgent.load(ordering: .relaxed) < priority.rawValue + (orEqual ? 1 : 0)
@@ -99,18 +117,39 @@ public final class Permits: Sendable {
     }
 
     private func take(_ priority: Priority, orOwe: Bool = false) {
-        let turn = state.withLock { state -> DispatchSemaphore? in
+        enqueue(priority, orOwe: orOwe)?.turn.wait()
+    }
+
+    private func take(_ urgency: Urgency) {
+        guard let (turn, number) = enqueue(urgency.priority) else { return }
+        let watch = urgency.watch { [weak self] priority in self?.raise(number, to: priority) }
+        // For a raise that came in between.
+        raise(number, to: urgency.priority)
+        turn.wait()
+        urgency.forget(watch)
+    }
+
+    /// `nil` where a permit was free.
+    private func enqueue(_ priority: Priority, orOwe: Bool = false) -> (turn: DispatchSemaphore, number: Int)?
+    {
+        state.withLock { state in
             if state.free > (orOwe ? -count : 0) {
                 state.free -= 1
                 note(state)
                 return nil
             }
             let turn = DispatchSemaphore(value: 0)
-            state.waiting.append(turn, priority)
+            let number = state.waiting.append(turn, priority)
             note(state)
-            return turn
+            return (turn, number)
         }
-        turn?.wait()
+    }
+
+    private func raise(_ number: Int, to priority: Priority) {
+        state.withLock { state in
+            state.waiting.raise(number, to: priority)
+            note(state)
+        }
     }
 
     private func give() {
