@@ -7,7 +7,8 @@ public struct Configuration: Sendable {
     public var jobs: Int = Processors.available * 16
     /// Threads that compute at once: the CPU quota. A thread that waits for bytes does not count.
     public var permits: Int = Processors.available
-    /// Transfers to one host at once. 6 is what browsers use.
+    /// Pictures of one host worked on at once, and connections to it. 6 is what browsers use. Fewer where the host turns
+    /// some away (429, 503, closed connections): as many as it has room for.
     public var perHost: Int = 6
     /// Whether `file:` and plain paths may be read. The command line says yes; a server should not.
     public var allowFiles: Bool = false
@@ -25,6 +26,10 @@ public struct Configuration: Sendable {
     public var memoryCacheBytes: Int = 64 << 20
     /// Level 2. 1 GiB hold about 50,000 covers of 20 KB.
     public var diskCacheBytes: Int64 = 1 << 30
+    /// Bytes of sources that are kept on disk, in `source` below `cacheDirectory`, at most 8 MiB of each: a second size of
+    /// the same clip then asks nobody while they are fresh, and a whole download goes on from what is there. 0, none, by
+    /// default: who makes one cover of each source would only write them.
+    public var sourceCacheBytes: Int64 = 0
     /// Level 2, in entries. Bounds the files on the disk, of which some file systems have few.
     public var diskCacheEntries: Int = 1_000_000
     /// Pixels of one playing animation in memory: what is being decoded, what waits for the consumer, and the canvas

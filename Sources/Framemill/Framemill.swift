@@ -114,6 +114,9 @@ public final class Framemill: Sendable {
         try await pipeline.waiting(for: request)
     }
 
+    /// Jobs that wait to be let in.
+    package var waitingAtTheGate: Int { pipeline.source.gate.waiting }
+
     /// Threads that have work and wait for a permit to compute.
     package var waitingForPermits: Int { pipeline.source.permits.waiting }
 

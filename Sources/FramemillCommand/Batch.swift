@@ -1,4 +1,4 @@
-// A list in, a directory of covers and a manifest out. One task owns the whole state (manifest, counts, who
+// A list in, a directory of covers and a manifest out; or, to warm a cache, nothing but what the cache keeps. One task owns the whole state (manifest, counts, who
 // waits for whom) and takes one event after the other: lines read, a job ended, time to show progress, a
 // signal. Jobs run beside it and only hand back their outcome, so nothing here needs a lock.
 //
@@ -25,11 +25,12 @@ struct Batch {
     private let options: BatchOptions
     private let signals: Signals
     private let mill: Framemill
-    private let manifest: Manifest
-    private let folder: OutputFolder
+    /// `nil` for a cache that is warmed.
+    private let manifest: Manifest?
+    private let folder: OutputFolder?
     private let bell: Bell
     private let listLane: Lane<ListReader>
-    private let storeLane: Lane<OutputFolder>
+    private let storeLane: Lane<OutputFolder>?
 
     private var progress: Progress
     private(set) var tally = Tally()
@@ -50,24 +51,26 @@ struct Batch {
         bell = try Bell()
         // Told before anything is made. Not opened here: a named pipe can be opened only once.
         try ListReader.check(options.list)
-        folder = OutputFolder(options.out)
-        try folder.prepare()
+        folder = options.out.map { OutputFolder($0) }
+        try folder?.prepare()
         if let gallery = options.gallery { try Gallery.check(gallery, options) }
         // Equal lines are answered by the manifest, so covers kept in memory would only be held, never asked for.
         var configuration = options.configuration
         configuration.memoryCacheBytes = min(configuration.memoryCacheBytes, 4 << 20)
         mill = try Framemill(configuration, renderer: Imaging())
-        manifest = try Manifest(options.manifest) { [folder] record in
-            guard record.isMade else { return !options.retriesFailed }
-            guard let file = record.file, let facts = record.facts else { return false }
-            let status = FileStatus(path: folder.place(of: file))
-            return status?.isRegular == true && status?.byteCount == facts.byteCount
+        manifest = try options.manifest.map { [folder] (path) throws(Failure) in
+            try Manifest(path) { record in
+                guard record.isMade else { return !options.retriesFailed }
+                guard let file = record.file, let facts = record.facts, let folder else { return false }
+                let status = FileStatus(path: folder.place(of: file))
+                return status?.isRegular == true && status?.byteCount == facts.byteCount
+            }
         }
         listLane = Lane("list", width: 1) { [list = options.list, bell] () throws(Failure) in
             try ListReader(list, bell: bell)
         }
         // Most of a write is the wait for the disk, so a few at once.
-        storeLane = Lane("store", width: 4) { [folder] () throws(Failure) in folder }
+        storeLane = folder.map { folder in Lane("store", width: 4) { () throws(Failure) in folder } }
         progress = Progress(isQuiet: options.isQuiet)
     }
 
@@ -76,8 +79,8 @@ struct Batch {
         await mill.close()
         progress.clear()
         do throws(Failure) {
-            if hasEnded, !isInterrupted, trouble == nil { try manifest.dropForeignLines() }
-            if let gallery = options.gallery {
+            if hasEnded, !isInterrupted, trouble == nil { try manifest?.dropForeignLines() }
+            if let gallery = options.gallery, let manifest, let folder {
                 try Gallery.write(to: gallery, from: manifest, folder: folder) {
                     signals.isRaised && !isInterrupted
                 }
@@ -85,10 +88,13 @@ struct Batch {
         } catch {
             if trouble == nil { trouble = error }
         }
+        let notKept = mill.meters["cache_write_failed", default: 0]
+        if options.isWarming, notKept > 0, trouble == nil, let cache = options.configuration.cacheDirectory {
+            trouble = Failure(.writeFailed, .cache, "\(notKept) covers were not kept in the cache \(cache)")
+        }
         let exit = exitCode
         try BatchSummary(tally, options, seconds: progress.elapsed.seconds, exit: exit).show(&progress)
-        let notKept = mill.meters["cache_write_failed", default: 0]
-        if notKept > 0, let cache = options.configuration.cacheDirectory {
+        if !options.isWarming, notKept > 0, let cache = options.configuration.cacheDirectory {
             progress.note("\(notKept) covers were not kept in the cache \(cache), which cannot be written")
         }
         if let trouble { Output.note(Output.tame("framemill: \(trouble)")) }
@@ -193,7 +199,7 @@ struct Batch {
     }
 
     private mutating func isSettled(_ job: Job) -> Bool {
-        guard let isMade = manifest.settled(line: job.entry.line, job: job) else { return false }
+        guard let isMade = manifest?.settled(line: job.entry.line, job: job) else { return false }
         tally.countResumed(isMade: isMade)
         return true
     }
@@ -207,7 +213,7 @@ struct Batch {
         }
         do throws(Failure) {
             // A failure of the URL says nothing of places that only this line names.
-            if let answer = try manifest.answer(to: job), answer.isMade || job.request.mirrors.isEmpty {
+            if let answer = try manifest?.answer(to: job), answer.isMade || job.request.mirrors.isEmpty {
                 tally.duplicates += 1
                 return write(answer.repeated(for: job.entry), &group)
             }
@@ -224,12 +230,12 @@ struct Batch {
     }
 
     private static func make(
-        _ job: Job, _ request: Request, _ mill: Framemill, _ store: Lane<OutputFolder>
+        _ job: Job, _ request: Request, _ mill: Framemill, _ store: Lane<OutputFolder>?
     ) async -> Outcome {
         do throws(Failure) {
             let artifact = try await mill.cover(for: request)
             // Made is made: writing it is not cut short by the job's own deadline.
-            try await store.run(stop: Stop(after: .seconds(1 << 32))) { (folder, _) throws(Failure) in
+            try await store?.run(stop: Stop(after: .seconds(1 << 32))) { (folder, _) throws(Failure) in
                 try folder.write(artifact.bytes, as: job.file)
             }
             var facts = artifact.facts
@@ -247,7 +253,8 @@ struct Batch {
         switch outcome {
         case .made(let facts, let origin, let isStale):
             var made = Record(job.entry, key: job.key)
-            (made.file, made.origin, made.facts) = (job.file, origin.rawValue, facts)
+            (made.origin, made.facts) = (origin.rawValue, facts)
+            if folder != nil { made.file = job.file }
             if isStale { made.stale = true }
             record = made
         case .failed(let failure):
@@ -271,7 +278,7 @@ struct Batch {
     /// write.
     private mutating func write(_ record: Record, _ group: inout TaskGroup<Event>) {
         do throws(Failure) {
-            try manifest.append(record)
+            try manifest?.append(record)
             tally.count(record)
         } catch {
             stop(&group, error)

@@ -5,10 +5,12 @@ import FramemillEngine
 /// `framemill cache`: what is kept, whether it is sound, and dropping some of it. Works beside processes that
 /// use it.
 struct CacheTool {
-    private enum Action: String, CaseIterable { case stat, verify, trim, purge, get, list }
+    private enum Action: String, CaseIterable { case stat, verify, trim, purge, get, list, warm }
 
     private let folder: String
     private let disk: DiskCache
+    /// The bytes of sources that are kept; `nil` where none are.
+    private let sources: DiskCache?
     private let meters = Meters()
     private let printsJSON: Bool
     private let ignoredQuery: IgnoredQuery
@@ -24,9 +26,14 @@ struct CacheTool {
             throw Arguments.usage(
                 "\(word) is no action of cache\(nearest.map { "; did you mean \($0)?" } ?? ": \(words)")")
         }
-        guard arguments.positionals.count == (action == .get ? 2 : 1) else {
-            throw Arguments.usage(
-                action == .get ? "cache get takes one KEY or URL" : "cache \(word) takes no further argument")
+        let wants = [Action.get: "one KEY or URL", .warm: "one LIST, or - for standard input"][action]
+        guard arguments.positionals.count == (wants == nil ? 1 : 2) else {
+            throw Arguments.usage("cache \(word) takes \(wants ?? "no further argument")")
+        }
+        if action == .warm {
+            let options = try BatchOptions(warming: arguments.positionals[1], arguments)
+            var batch = try Batch(options, signals: signals)
+            return try await batch.run()
         }
         let tool = try CacheTool(arguments)
         // On a thread that may wait for the disk.
@@ -64,6 +71,12 @@ struct CacheTool {
         disk = DiskCache(
             folder: folder, bytes: configuration.diskCacheBytes, entries: configuration.diskCacheEntries,
             meters: meters)
+        let bytes = configuration.sourceCacheBytes
+        let place = "\(folder)/\(SourceFolder.name)"
+        // Trimmed where a limit is given; what killed writers left goes in any case.
+        sources =
+            FileStatus(path: place)?.isDirectory == true
+            ? DiskCache(folder: place, bytes: bytes > 0 ? bytes : 1 << 50, meters: meters) : nil
         printsJSON = arguments.has("json")
     }
 
@@ -75,6 +88,8 @@ struct CacheTool {
         case .purge: try purge(arguments)
         case .list: try list(arguments)
         case .get: try get(arguments.positionals[1], arguments)
+        // Needs no thread that waits for the disk, and is done by now.
+        case .warm: .ownFault
         }
     }
 
@@ -86,25 +101,33 @@ struct CacheTool {
         var bytes: Int
         var maxBytes: Int
         var maxEntries: Int
+        var sourceEntries: Int?
+        var sourceBytes: Int?
         var evicted: Int?
         var swept: Int?
+
+        var words: String { sourceBytes.map { " source_bytes=\($0)" } ?? "" }
     }
 
     private func totals() throws(Failure) -> Totals {
         guard let status = disk.status() else { throw unusable }
+        let source = sources?.status()
         return Totals(
             cache: folder, entries: status.entries, bytes: status.bytes, maxBytes: status.limit,
-            maxEntries: status.entryLimit)
+            maxEntries: status.entryLimit, sourceEntries: source?.entries, sourceBytes: source?.bytes)
     }
 
     private func stat() throws(Failure) -> ExitCode {
         let totals = try totals()
-        try say(totals) { "entries=\(totals.entries) bytes=\(totals.bytes) max_bytes=\(totals.maxBytes)" }
+        try say(totals) {
+            "entries=\(totals.entries) bytes=\(totals.bytes) max_bytes=\(totals.maxBytes)\(totals.words)"
+        }
         return .allMade
     }
 
     private func trim() throws(Failure) -> ExitCode {
         disk.trim(stop: stop)
+        sources?.trim(stop: stop)
         var totals = try totals()
         (totals.evicted, totals.swept) = (meters.count("cache_evicted"), meters.count("cache_swept"))
         try say(totals) {
@@ -123,10 +146,12 @@ struct CacheTool {
     }
 
     private func verify() throws(Failure) -> ExitCode {
-        guard let found = disk.verify(stop: stop) else { throw unusable }
+        guard let covers = disk.verify(stop: stop) else { throw unusable }
+        let found = [covers] + (sources?.verify(stop: stop).map { [$0] } ?? [])
+        func sum(_ count: (DiskCache.Verdict) -> Int) -> Int { found.map(count).reduce(0, +) }
         let verdict = Verdict(
-            bad: found.bad, checked: found.checked, missing: found.missing, unreadable: found.unreadable,
-            index: found.indexIsSound ? "sound" : "damaged")
+            bad: sum(\.bad), checked: sum(\.checked), missing: sum(\.missing), unreadable: sum(\.unreadable),
+            index: found.allSatisfy(\.indexIsSound) ? "sound" : "damaged")
         try say(verdict) {
             "bad=\(verdict.bad) checked=\(verdict.checked) missing=\(verdict.missing) "
                 + "unreadable=\(verdict.unreadable) index=\(verdict.index)"
@@ -145,7 +170,7 @@ struct CacheTool {
                         + "--failures, or --all"
                     : "--all and a choice contradict each other")
         }
-        let count = disk.purge(filter, stop: stop)
+        let count = disk.purge(filter, stop: stop) + (sources?.purge(filter, stop: stop) ?? 0)
         if count == 0, disk.status() == nil { throw unusable }
         try say(["purged": count]) { "purged=\(count)" }
         return .allMade
@@ -161,6 +186,7 @@ struct CacheTool {
     }
 
     private func get(_ name: String, _ arguments: Arguments) throws(Failure) -> ExitCode {
+        guard disk.status() != nil else { throw unusable }
         guard let found = try find(name, arguments) else {
             throw Failure(.notFound, .cache, "not in the cache \(folder)")
         }
@@ -241,6 +267,10 @@ private struct CacheLine: Encodable {
 extension CacheFilter {
     fileprivate init(_ arguments: Arguments, _ ignoredQuery: IgnoredQuery) throws(Failure) {
         self.init()
+        // An empty one, as of a variable that is not set, is no choice; the start of all URLs least of all.
+        for name in ["url", "host", "prefix", "class", "engine-version"] where arguments.text(name) == "" {
+            throw Arguments.usage("--\(name) wants a value; --all is everything")
+        }
         url = arguments.text("url").map { CacheRecord.withoutUser(Request($0).identity(ignoredQuery)) }
         host = arguments.text("host")?.lowercased()
         prefix = arguments.text("prefix")

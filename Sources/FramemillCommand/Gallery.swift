@@ -16,8 +16,8 @@ struct Gallery: ~Copyable {
         if path == options.manifest { throw Arguments.usage("--gallery and --manifest name the same file") }
         if let status = FileStatus(path: path) {
             guard status.isRegular else { throw Arguments.usage("\(wrong): it must be a file") }
-            for (name, other) in [("LIST", options.list), ("--manifest", options.manifest)]
-            where status.isSameFile(as: FileStatus(path: other)) {
+            for (name, other) in [("LIST", Optional(options.list)), ("--manifest", options.manifest)]
+            where other.map({ status.isSameFile(as: FileStatus(path: $0)) }) ?? false {
                 throw Arguments.usage("--gallery and \(name) name the same file")
             }
         }

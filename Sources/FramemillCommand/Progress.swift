@@ -76,6 +76,8 @@ struct Tally {
     var failed = 0
     /// Of `lines`: answered by an earlier run.
     var resumed = 0
+    /// Of `made`: the cache had them.
+    var kept = 0
     /// Of `lines`: the answer of another line.
     var duplicates = 0
     var failures: [String: Int] = [:]
@@ -85,6 +87,7 @@ struct Tally {
     mutating func count(_ record: Record) {
         lines += 1
         if record.isMade { made += 1 } else { failed += 1 }
+        if record.origin == "memory" || record.origin == "disk" { kept += 1 }
         if !record.isMade { failures[record.code, default: 0] += 1 }
     }
 

@@ -70,6 +70,7 @@ extension Configuration {
         self.init()
         allowFiles = true
         allowNet = arguments.all("allow-net")
+        if let bytes = try arguments.whole("source-cache", 0...Int.max) { sourceCacheBytes = Int64(bytes) }
         ignoredQuery = arguments.all("ignore-query").flatMap {
             $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         }

@@ -50,7 +50,7 @@ struct Verb: Sendable {
             Option("animated", "make what moves an animated WebP, and the rest a still one")
         ] + moving + [
             Option("jobs", "N", "pictures worked on at once", preset: "16 per core"),
-            Option("per-host", "N", "transfers to one host at once", preset: "6"),
+            Option("per-host", "N", "pictures of one host worked on at once", preset: "6"),
         ] + access + reuse + ignoring + [
             Option("manifest", "FILE", "the report: one JSON line per input", preset: "DIR/manifest.jsonl"),
             Option("gallery", "FILE", "one HTML page with every cover in it"),
@@ -156,8 +156,15 @@ struct Verb: Sendable {
             Option("all", "purge: everything"),
             Option("max-bytes", "N", "trim: down to this", preset: "1 GiB"),
             Option("output", "FILE", short: "o", "get: where the picture goes; - is standard output"),
-        ] + recipe + ignoring + [
-            Option("json", "print JSON: one object, for list one per line")
+        ] + recipe + [
+            Option("animated", "warm: make what moves an animated WebP, and the rest a still one")
+        ] + moving + [
+            Option("jobs", "N", "warm: pictures worked on at once", preset: "16 per core"),
+            Option("per-host", "N", "warm: pictures of one host worked on at once", preset: "6"),
+        ] + access.dropFirst() + reuse + ignoring + [
+            Option("retry-failed", "warm: ask again where a failure is remembered"),
+            Option("json", "print JSON: one object, for list one per line"),
+            Option("quiet", "warm: no progress and no summary on standard error"),
         ],
         notes: """
             ACTION is one of
@@ -167,11 +174,13 @@ struct Verb: Sendable {
               purge         drops what all given options match
               list          one line per entry
               get KEY|URL   one entry, by its key, by URL and recipe, or else the last of the URL
+              warm LIST|-   makes what is missing of a list, as batch reads it; writes no files
 
             Other processes may use the cache meanwhile.
 
             Exit codes: 0 done (verify: bad=0), 1 verify found bad or unreadable entries, 2 usage, 3 no such cache or
-            entry, 70 our own fault, 130 interrupted.
+            entry, 70 our own fault, 130 interrupted; those of warm are those of batch, and 1 or 3 as well where the
+            cache could not be written.
             """
     )
 
@@ -198,6 +207,9 @@ struct Verb: Sendable {
     ]
 
     private static let reuse = [
+        Option(
+            "source-cache", "BYTES", "keep so much of what was fetched, for other sizes of the same clip",
+            preset: "0"),
         Option(
             "max-age", "SECONDS", "trust what was fetched within this time", preset: "what the origin says"),
         Option("refresh", "ask the origin before anything kept is used"),

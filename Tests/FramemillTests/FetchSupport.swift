@@ -13,8 +13,10 @@ final class FetchBench: Sendable {
     let permits = Permits(count: 2)
     private let lane = Lane<Void>("reads", width: 4) {}
 
-    init(root: String? = nil, _ change: (inout Configuration) -> Void = { _ in }) throws {
-        server = try FaultServer(root: root)
+    init(
+        root: String? = nil, server: FaultServer? = nil, _ change: (inout Configuration) -> Void = { _ in }
+    ) throws {
+        self.server = try server ?? FaultServer(root: root)
         var configuration = Configuration()
         configuration.allowNet = ["127.0.0.1/32"]
         configuration.allowFiles = true
@@ -75,7 +77,7 @@ final class FetchBench: Sendable {
     }
 }
 
-private func readOnce(
+func readOnce(
     _ reader: any ByteReader, _ offset: Int64, _ part: inout [UInt8]
 ) throws(Failure) -> Int {
     var outcome: Result<Int, Failure> = .success(0)

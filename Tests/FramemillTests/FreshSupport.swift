@@ -29,27 +29,29 @@ final class ManualClock: Sendable {
 /// A "cover" is the source itself, whose first word is its container; one that starts with "bad" can't be decoded.
 final class EchoRenderer: Renderer {
     private let counter = Atomic<Int>(0)
+    private let reach = Atomic<Int>(100)
     /// Where set, each picture waits here.
     private let valve: Valve?
 
     init(_ valve: Valve? = nil) { self.valve = valve }
 
     var count: Int { counter.load(ordering: .relaxed) }
+    /// From now on so many bytes of a source are read.
+    func readsUpTo(_ count: Int) { reach.store(count, ordering: .relaxed) }
 
     func render(
         _ reader: any ByteReader, recipe: Recipe, limits: Limits, crew: Crew, stop: Stop
     ) throws(Failure) -> Artifact {
         counter.add(1, ordering: .relaxed)
         valve?.block()
-        var bytes = [UInt8](repeating: 0, count: 100)
-        var outcome: Result<Int, Failure> = .success(0)
-        // The buffer is used inside the closure only.
-        unsafe bytes.withUnsafeMutableBytes { buffer in
-            do throws(Failure) { outcome = .success(try unsafe reader.read(at: 0, into: buffer)) } catch {
-                outcome = .failure(error)
-            }
+        var bytes: [UInt8] = []
+        let reach = reach.load(ordering: .relaxed)
+        while bytes.count < reach {
+            var part = [UInt8](repeating: 0, count: reach - bytes.count)
+            let got = try readOnce(reader, Int64(bytes.count), &part)
+            if got == 0 { break }
+            bytes += part[..<got]
         }
-        bytes = Array(bytes[..<(try outcome.get())])
         if bytes.starts(with: Array("bad".utf8)) { throw Failure(.corrupt, .decode, "it is bad") }
         var facts = Facts()
         let container = String(decoding: bytes, as: UTF8.self).split(separator: " ").first
@@ -74,6 +76,7 @@ final class FreshBench: Sendable {
     let time = ManualClock()
     let renderer: EchoRenderer
     let mill: Framemill
+    let configuration: Configuration
 
     init(
         _ valve: Valve? = nil, cache: String? = nil, server: FaultServer? = nil,
@@ -85,6 +88,7 @@ final class FreshBench: Sendable {
         configuration.allowNet = ["127.0.0.1/32"]
         configuration.cacheDirectory = cache
         change(&configuration)
+        self.configuration = configuration
         mill = try Framemill(configuration, renderer: renderer, clock: time.clock, engine: engine)
     }
 

@@ -144,6 +144,21 @@ import Testing
         #expect(bench.requests == 3 && bench.renderer.count == 1)
     }
 
+    /// Mirrors are other ways to the same bytes, and come and go: the key is that of the first URL.
+    @Test func keysACoverByTheFirstOfItsPlaces() async throws {
+        let bench = try FreshBench()
+        let dead = try bench.server.script("dead", .init(status: 404))
+        let mirrors = try ["one", "two"].map { try bench.server.script($0, .init(held, body: $0)) }
+        #expect(try await bench.cover(dead, mirrors: mirrors).text == "one")
+        for others in [[], [mirrors[1]], [mirrors[1], mirrors[0]]] {
+            #expect(try await bench.cover(dead, mirrors: others).text == "one")
+        }
+        #expect(bench.requests == 2)
+        // The mirror by itself is a source of its own.
+        #expect(try await bench.cover(mirrors[0]).origin == .made)
+        #expect(bench.requests == 3)
+    }
+
     @Test func confirmsWithTheMirrorThatACoverIsFrom() async throws {
         let bench = try FreshBench()
         let dead = try bench.server.script("dead", .init(status: 404))

@@ -57,6 +57,33 @@ import Testing
         #expect(first.requests == 2)
     }
 
+    /// A person who joins what nobody waited for gets it in a person's time.
+    @Test func goesAsSoonAsTheMostUrgentOfItsCallersWould() async throws {
+        let valve = Valve()
+        let bench = try FreshBench(valve) {
+            $0.jobs = 1
+            $0.permits = 1
+        }
+        let urls = try ["busy", "first", "second", "wanted"].map {
+            try bench.server.script($0, .init(body: $0))
+        }
+        func ask(_ url: String, _ priority: Priority) -> Task<Artifact, any Error> {
+            Task { try await bench.mill.cover(for: Request(url, priority: priority)) }
+        }
+        var tasks = [ask(urls[0], .backfill)]
+        await valve.arrivals(1)
+        for url in urls[1...] {
+            tasks.append(ask(url, .backfill))
+            while bench.mill.waitingAtTheGate < tasks.count - 1 { await Task.yield() }
+        }
+        let person = ask(urls[3], .interactive)
+        while try await bench.mill.waiting(for: Request(urls[3])) < 2 { await Task.yield() }
+        valve.open()
+        for task in tasks + [person] { _ = try await task.value }
+        let order = bench.server.log.compactMap { $0.split(separator: " ").dropFirst().first?.dropFirst(8) }
+        #expect(order == ["busy", "wanted", "first", "second"])
+    }
+
     @Test func waitsForALeaseUntilItsHolderIsDone() async throws {
         let folder = try TemporaryFolder()
         let first = Leases(folder: folder.path, width: 2)

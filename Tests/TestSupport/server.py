@@ -3,7 +3,7 @@
 Paths: /MODE/SIZE/ANYTHING, where byte i of a body is (i * 31 + (i >> 8)) % 256, or the file of --root for /file/NAME.
 /origin/NAME answers as "set /origin/NAME JSON" says: a list of answers, taken in turn, of which the last stays.
 /gated/MODE/… answers as /MODE/… does once "open" was said. /crowded/N/… has room for N requests at a time: what comes
-beyond gets 503, or with /crowdedhard/N/… a closed connection.
+beyond gets 503, or with /crowdedhard/N/… a closed connection. /crowded/N/file/NAME answers with a file.
 Commands: "log" prints every request as one JSON line; "wait N TEXT" answers once N lines of the log hold TEXT.
 """
 import http.server, json, os, re, socketserver, sys, threading, time, urllib.parse
@@ -241,6 +241,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         time.sleep(0.005)
         with SEEN:
             INSIDE[kind] -= 1
+        rest = self.path.split("/", 3)[3]
+        if rest.startswith("file/"):
+            self.path = "/" + rest
+            return self.mode_file(size, asked)
         self.ranged(body(10), asked)
 
     def mode_crowdedhard(self, size, asked):

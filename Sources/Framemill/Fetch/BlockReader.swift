@@ -7,15 +7,15 @@ final class BlockReader: ByteReader {
     private let store: BlockStore
     private let stop: Stop
     private let permits: Permits
-    private let priority: Priority
+    private let urgency: Urgency
     private let ticket: Int
 
-    /// - Parameter priority: what whoever reads has taken its permit with.
-    init(_ store: BlockStore, stop: Stop, permits: Permits, priority: Priority) {
+    /// - Parameter urgency: what whoever reads has taken its permit with.
+    init(_ store: BlockStore, stop: Stop, permits: Permits, urgency: Urgency) {
         self.store = store
         self.stop = stop
         self.permits = permits
-        self.priority = priority
+        self.urgency = urgency
         ticket = stop.onRaise { [weak store] in
             store?.fail(Failure(.cancelled, .fetch, "cancelled by the caller"))
         }
@@ -54,7 +54,7 @@ final class BlockReader: ByteReader {
     private func wait(for news: DispatchSemaphore) {
         let (seconds, attoseconds) = stop.remaining.components
         let nanoseconds = min(seconds, 1 << 30) * 1_000_000_000 + attoseconds / 1_000_000_000
-        permits.lending(priority: priority) {
+        permits.lending(urgency: urgency) {
             _ = news.wait(timeout: .now() + .nanoseconds(Int(nanoseconds)))
         }
     }

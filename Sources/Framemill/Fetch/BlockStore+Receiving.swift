@@ -80,18 +80,28 @@ extension BlockStore: TransferSink {
         state.version = head.version
         state.answer = Answer(head: head, asked: asked, answered: now())
         // The same tag names the same bytes, also where the server does not look at conditions.
-        let tag = known?.entityTag.flatMap { $0.hasPrefix("W/") ? nil : $0 }
+        let tag = condition?.entityTag.flatMap { $0.hasPrefix("W/") ? nil : $0 }
         if head.status == 304 || (200...206).contains(head.status) && tag != nil && tag == head["etag"] {
-            state.isUnchanged = true
+            guard known == nil, let blocks else {
+                state.isUnchanged = true
+                return nil
+            }
+            Self.use(blocks, &state)
+            // What this transfer brings is here already.
+            state.active[number] = nil
+            (state.isConfirmed, state.hasNews, state.isOpen) = (true, true, true)
             return nil
         }
+        state.validator = head.strongValidator
         switch head.status {
         case 206:
             guard let content = head.contentRange, content.range.lowerBound == 0 else {
                 return Self.wrongRange(head, 0, name(state))
             }
             state.total = content.total
-            state.validator = head.strongValidator
+            if let blocks, blocks.version == head.version, blocks.total == content.total {
+                Self.use(blocks, &state)
+            }
             let used = Self.used(content.range, of: state.active[number]!)
             state.active[number]!.range = used
             state.windowEnd = used.upperBound
@@ -154,6 +164,7 @@ extension BlockStore: TransferSink {
     private func keep(
         _ bytes: UnsafeRawBufferPointer, _ number: Int, _ active: Active, _ state: inout State
     ) throws(Failure) -> Flow {
+        state.hasNews = true
         let count = Int64(bytes.count)
         let left = limits.sourceBytes - state.bytes
         if state.spool != nil {
@@ -176,6 +187,14 @@ extension BlockStore: TransferSink {
         state.active[number]!.position += min(count, left)
         if state.spool!.byteCount >= Self.smallestWindow { state.isOpen = true }
         return count < left ? .taken : .enough
+    }
+
+    func name(_ state: State) -> String { Location.http(state.location).displayName }
+
+    func overBudget(_ bytes: Int64, _ state: State) -> Failure {
+        Failure(
+            .tooLarge, .fetch,
+            "\(bytes) bytes from \(name(state)) exceed \(limits.sourceBytes) (Limits.sourceBytes)")
     }
 }
 

@@ -37,6 +37,11 @@ final class BlockStore: Sendable {
         /// What the first answer said, and when.
         var answer: Answer?
         var isUnchanged = false
+        /// Whether the origin said that `blocks` are of its present version.
+        var isConfirmed = false
+        var usesBlocks = false
+        /// Whether there is something that was not kept before.
+        var hasNews = false
         var extents = ExtentCache(capacity: BlockStore.memory)
         var spool: Spool?
         var active: [Int: Active] = [:]
@@ -70,30 +75,38 @@ final class BlockStore: Sendable {
     let asked: Int
     /// What is kept of this source: the first request asks for anything else.
     let known: Freshness?
+    /// Bytes of it that are kept, to be used if it still is the same version.
+    let blocks: SourceBlocks?
     let state: Mutex<State>
 
+    /// - Parameter trusts: whether `blocks` may be used without a question.
     init(
-        _ location: Location.Web, unless known: Freshness?, limits: Limits, stop: Stop, transport: Transport,
-        now: @escaping @Sendable () -> Int
+        _ location: Location.Web, unless known: Freshness?, blocks: SourceBlocks? = nil, trusts: Bool = false,
+        limits: Limits, stop: Stop, transport: Transport, now: @escaping @Sendable () -> Int
     ) {
         self.now = now
+        self.blocks = blocks
         asked = now()
         self.known = known
         self.limits = limits
         self.stop = stop
         self.transport = transport
-        state = Mutex(State(location: location))
+        var first = State(location: location)
+        if let blocks, trusts { Self.use(blocks, &first) }
+        first.isOpen = first.usesBlocks
+        state = Mutex(first)
     }
 
-    /// Asks for the first block and waits until it is in, or what came of it.
+    /// Asks for the first block and waits until it is in, or what came of it; nobody, where it may use what is kept.
     func open() async {
+        if state.withLock({ $0.isOpen }) { return }
         await withCheckedContinuation { waiter in
             let first = state.withLock { state -> Transfer? in
                 guard state.failure == nil else { return nil }
                 state.opener = waiter
                 state.windowEnd = Self.smallestWindow
                 var first = order(0..<Self.smallestWindow, &state)
-                first.known = known
+                first.known = condition
                 return first
             }
             if let first { transport.start(first) } else { waiter.resume() }
@@ -281,15 +294,6 @@ extension BlockStore {
         state.active[number] = Active(range: range, position: range.lowerBound, consumed: range.lowerBound)
         return Transfer(
             number: number, location: state.location, range: range, validator: state.validator,
-            limits: limits,
-            deadline: stop.deadline, sink: self)
-    }
-
-    func name(_ state: State) -> String { Location.http(state.location).displayName }
-
-    func overBudget(_ bytes: Int64, _ state: State) -> Failure {
-        Failure(
-            .tooLarge, .fetch,
-            "\(bytes) bytes from \(name(state)) exceed \(limits.sourceBytes) (Limits.sourceBytes)")
+            limits: limits, deadline: stop.deadline, sink: self)
     }
 }

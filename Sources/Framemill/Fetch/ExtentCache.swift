@@ -51,6 +51,9 @@ struct ExtentCache: Sendable {
         return done
     }
 
+    /// All that is there, in order.
+    var pieces: [SourceBlocks.Piece] { extents.map { .init(offset: $0.offset, bytes: $0.bytes) } }
+
     /// The first offset from `offset` on that is not there.
     func gap(from offset: Int64) -> Int64 {
         var gap = offset

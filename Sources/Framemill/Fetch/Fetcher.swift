@@ -33,26 +33,33 @@ final class Fetcher: Sendable {
     /// Returns once the first bytes are in, so that what comes next seldom waits. No thread waits meanwhile.
     ///
     /// Cancelling the task raises `stop`. A source of no bytes fails with `empty`.
-    /// - Parameter known: what is kept of this source, so that it need not be sent again.
+    /// - Parameters:
+    ///   - known: what is made of this source, so that it need not be sent again.
+    ///   - blocks: bytes of it that are kept.
+    ///   - trusts: whether these may be used without a question.
     func open(
-        _ url: String, unless known: Freshness? = nil, limits: Limits, stop: Stop, permits: Permits,
-        priority: Priority = .interactive
+        _ url: String, unless known: Freshness? = nil, blocks: SourceBlocks? = nil, trusts: Bool = false,
+        limits: Limits, stop: Stop, permits: Permits,
+        urgency: Urgency = Urgency(.interactive)
     ) async throws(Failure) -> Opened {
         try stop.check(.fetch)
         switch try Location(url) {
         case .http(let web):
             let store = BlockStore(
-                web, unless: known, limits: limits, stop: stop, transport: transport, now: now)
+                web, unless: known, blocks: blocks, trusts: trusts, limits: limits, stop: stop,
+                transport: transport, now: now)
             // From here on the reader owns the transfers: dropping it ends them, also when the next line
             // throws.
-            let reader = BlockReader(store, stop: stop, permits: permits, priority: priority)
+            let reader = BlockReader(store, stop: stop, permits: permits, urgency: urgency)
             await withTaskCancellationHandler {
                 await store.open()
             } onCancel: {
                 stop.raise()
             }
             try store.checkOpened()
-            return Opened(reader: store.isUnchanged ? nil : reader, answer: store.answer)
+            return Opened(
+                reader: store.isUnchanged ? nil : reader, answer: store.answer, basis: store.basis,
+                store: store)
         case .file(let path):
             guard allowsFiles else {
                 throw Failure(
@@ -114,8 +121,18 @@ final class Fetcher: Sendable {
 struct Opened: Sendable {
     /// `nil` where it still is what was known of it.
     var reader: (any ByteReader)?
-    /// `nil` for a file.
+    /// `nil` for a file, and where nobody was asked.
     var answer: Answer?
+    /// What the answer confirms, or what is used without one.
+    var basis: Freshness?
+    /// Whose bytes may be kept.
+    var store: BlockStore?
+
+    /// How long it holds; `nil` where nothing may be kept, and for a file.
+    func freshness(_ defaults: FreshnessDefaults) -> Freshness? {
+        guard let answer else { return basis }
+        return answer.freshness(confirming: basis, defaults)
+    }
 }
 
 /// What an origin said about its answer, and when by our clock.

@@ -3,6 +3,8 @@ internal import FramemillMedia
 /// The source, or one of its mirrors, within one job.
 struct Candidate: Sendable {
     let url: String
+    /// When bytes of it that are kept may be used unasked.
+    let reuse: Reuse
     /// `nil` where nothing is remembered of it: a job that keeps nothing.
     var key: CacheKey?
     var kept = Kept()
@@ -18,7 +20,7 @@ struct Candidate: Sendable {
     var freshness: Freshness?
     var isKeepable = true
 
-    init(_ url: String) { self.url = url }
+    init(_ url: String, _ reuse: Reuse) { (self.url, self.reuse) = (url, reuse) }
 
     /// Leaves it alone where its last failure still holds, or where nobody may be asked.
     mutating func recall(_ request: Request, now: Int, limits: String) {
@@ -27,9 +29,19 @@ struct Candidate: Sendable {
         (self.failure, isOpen) = (failure, false)
     }
 
-    mutating func take(_ answer: Answer?, _ defaults: FreshnessDefaults, confirms: Bool) {
-        freshness = answer?.freshness(confirming: confirms ? known : nil, defaults)
-        isKeepable = answer == nil || freshness != nil
+    mutating func take(_ opened: Opened, _ defaults: FreshnessDefaults) {
+        freshness = opened.freshness(defaults)
+        isKeepable = opened.answer == nil || freshness != nil
+    }
+
+    /// Whether bytes may be used without a question.
+    func trusts(_ blocks: SourceBlocks, now: Int) -> Bool {
+        switch reuse {
+        case .offline: true
+        case .onceConfirmed: false
+        case .within(let seconds): (-59..<seconds).contains(now - blocks.freshness.checkedAt)
+        case .whileFresh: blocks.freshness.state(now: now) == .fresh
+        }
     }
 
     mutating func fail(_ error: Failure) {

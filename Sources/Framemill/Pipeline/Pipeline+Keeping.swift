@@ -15,7 +15,7 @@ extension Pipeline {
     ) async throws(Failure) -> [Candidate] {
         var places: [Candidate] = []
         for (index, url) in ([request.url] + request.mirrors).enumerated() {
-            var place = Candidate(url)
+            var place = Candidate(url, request.reuse)
             // A mirror that is no URL fails in its turn.
             if index == 0 {
                 (place.key, place.kept) = (key, kept)
@@ -63,16 +63,17 @@ extension Pipeline {
     func shared(_ request: Request, _ key: CacheKey) async throws(Failure) -> Artifact {
         let own = Mark()
         do throws(Failure) {
-            return try await inFlight.value(for: Flight(key, request)) {
-                [self] () async throws(Failure) -> Artifact in
+            return try await inFlight.value(for: Flight(key, request), priority: request.priority) {
+                [self] (urgency) async throws(Failure) -> Artifact in
                 own.set()
-                return try await ask(for: request, key)
+                return try await ask(for: request, key, urgency)
             }
         } catch {
             guard case .http = error.reason, !own.isSet, keeper.isReduced(request.url) else { throw error }
-            return try await inFlight.value(for: Flight(key, request, alone: true)) {
-                [self] () async throws(Failure) -> Artifact in
-                try await ask(for: request, key)
+            let flight = Flight(key, request, alone: true)
+            return try await inFlight.value(for: flight, priority: request.priority) {
+                [self] (urgency) async throws(Failure) -> Artifact in
+                try await ask(for: request, key, urgency)
             }
         }
     }
@@ -85,8 +86,9 @@ extension Pipeline {
         request.priority = .backfill
         Task { [self, request] in
             // Nobody waits for it: a failure is remembered like any other, and told by whoever asks next.
-            _ = try? await inFlight.value(for: flight) { [self] () async throws(Failure) -> Artifact in
-                try await ask(for: request, key)
+            _ = try? await inFlight.value(for: flight, priority: request.priority) {
+                [self] (urgency) async throws(Failure) -> Artifact in
+                try await ask(for: request, key, urgency)
             }
         }
     }

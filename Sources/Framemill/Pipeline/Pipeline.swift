@@ -36,7 +36,8 @@ final class Pipeline: Sendable {
         let permits = Permits(count: configuration.permits)
         source = SourceReader(
             configuration: configuration, clock: clock,
-            fetcher: fetcher,
+            fetcher: fetcher, hosts: HostGates(width: configuration.perHost),
+            sources: SourceStore(configuration, fetcher.ignoredQuery, meters),
             gate: Gate(width: configuration.jobs), permits: permits,
             // A thread for each admitted job, up to 64: most wait for bytes, and only `permits` of them compute. And
             // some for first frames, which nobody admits.
@@ -64,15 +65,17 @@ final class Pipeline: Sendable {
     }
 
     /// One at a time for each key, if possible of all processes: asks the source, unless somebody just has.
-    func ask(for request: Request, _ key: CacheKey) async throws(Failure) -> Artifact {
+    func ask(
+        for request: Request, _ key: CacheKey, _ urgency: Urgency
+    ) async throws(Failure) -> Artifact {
         let kept = await keeper.kept(for: key)
         if let answer = try unasked(kept, request) { return answer }
-        guard let leases else { return try await refresh(kept, request, key) }
+        guard let leases else { return try await refresh(kept, request, key, urgency) }
         let isAlone = await leases.take(key, within: configuration.limits.deadline)
         defer { if isAlone { leases.give(key) } }
         let latest = kept.newer(await keeper.keptOnDisk(for: key))
         if let answer = try unasked(latest, request) { return answer }
-        return try await refresh(latest, request, key)
+        return try await refresh(latest, request, key, urgency)
     }
 
     /// Whoever missed just before another call finished must not ask again. `nil` when the source is to be asked.
@@ -86,11 +89,11 @@ final class Pipeline: Sendable {
 
     /// Makes a cover, unless the source confirms the one that is kept. Where the source fails, an old one may do.
     private func refresh(
-        _ kept: Kept, _ request: Request, _ key: CacheKey
+        _ kept: Kept, _ request: Request, _ key: CacheKey, _ urgency: Urgency
     ) async throws(Failure) -> Artifact {
         var places = try await places(of: request, key, kept)
         do throws(Failure) {
-            let outcome = try await make(request, &places)
+            let outcome = try await make(request, &places, urgency)
             switch outcome {
             case .confirmed(let index):
                 meters.add("confirmed")
@@ -112,10 +115,10 @@ final class Pipeline: Sendable {
     }
 
     private func make(
-        _ request: Request, _ places: inout [Candidate]
+        _ request: Request, _ places: inout [Candidate], _ urgency: Urgency
     ) async throws(Failure) -> SourceReader.Outcome<Artifact> {
-        let crew = Crew(source.decode, permits: source.permits, priority: request.priority)
-        return try await source.read(&places, priority: request.priority) {
+        let crew = Crew(source.decode, permits: source.permits, urgency: urgency)
+        return try await source.read(&places, urgency) {
             [renderer, configuration] reader, stop throws(Failure) in
             let isStill = request.recipe.animated == nil
             return try renderer.render(
@@ -158,8 +161,8 @@ final class Pipeline: Sendable {
     private func reading<Value: Sendable>(
         _ request: Request, _ work: @escaping @Sendable (any ByteReader, Stop) throws(Failure) -> Value
     ) async throws(Failure) -> Value {
-        var places = ([request.url] + request.mirrors).map { Candidate($0) }
-        guard case .read(let value, _) = try await source.read(&places, priority: request.priority, work)
+        var places = ([request.url] + request.mirrors).map { Candidate($0, request.reuse) }
+        guard case .read(let value, _) = try await source.read(&places, Urgency(request.priority), work)
         else { throw Failure(.internalError, .fetch, "a source confirmed what nobody knew") }
         return value
     }
@@ -176,6 +179,7 @@ final class Pipeline: Sendable {
         source.decode.close()
         play.close()
         keeper.cache.close()
+        source.sources?.close()
         source.fetcher.close()
     }
 }
