@@ -17,18 +17,27 @@ struct TimedPicture: Sendable {
     var isWhole = true
 }
 
-struct AnimationAssembly {
+struct AnimationAssembly: ~Copyable {
+    /// One frame of the result.
+    private struct Frame {
+        var start: Int
+        var piece: CanvasPiece
+    }
+
     private let manner: WebPEncoding.Manner
     private let maxFrames: Int
     private let crew: Crew
     private let stop: Stop
     private var difference: CanvasDifference?
     private var file: WebPAnimationFile?
-    /// The only frame so far, which is a file of its own.
-    private var lone: [UInt8]?
     /// Compared, but not encoded yet.
-    private var pieces: [CanvasPiece] = []
-    private var starts: [Int] = []
+    private var waiting: [Frame] = []
+    /// The last one that is encoded: how long it is shown is known once the next one comes, and if none comes it is a file
+    /// of its own.
+    private var held: (frame: Frame, bytes: [UInt8])?
+    private var frameCount = 0
+    private var lastStart = 0
+    private var milliseconds = 0
     private var end: Int?
 
     private(set) var first: Bitmap?
@@ -64,27 +73,27 @@ struct AnimationAssembly {
     private mutating func add<Next>(
         _ pictures: [TimedPicture], _ plan: Plan? = nil, while next: () throws(Failure) -> Next
     ) throws(Failure) -> Result<Next, Failure> {
-        let (manner, stop, ready) = (manner, stop, pieces)
+        let (manner, stop, ready) = (manner, stop, waiting)
         let count = ready.count + (plan == nil ? 0 : pictures.count)
         let made = try crew.map(count) { (index) throws(Failure) -> Part in
             try stop.check(.encode)
-            if index < ready.count { return .encoded(try ready[index].encoded(manner, stop)) }
+            if index < ready.count { return .encoded(try ready[index].piece.encoded(manner, stop)) }
             let bitmap = pictures[index - ready.count].bitmap
             return .resized(plan.map { Resampler.resize(bitmap, plan: $0, orientation: 1) } ?? bitmap)
         } meanwhile: { () throws(Failure) in
             try next()
         }
-        pieces = []
+        waiting = []
         var pictures = pictures[...]
         for (index, part) in made.parts.enumerated() {
             switch part {
-            case .encoded(let bytes): append(bytes, ready[index])
+            case .encoded(let bytes): try hold(bytes, ready[index])
             case .resized(let bitmap): pictures[index - ready.count].bitmap = bitmap
             }
         }
         for picture in pictures where !isFull {
             try stop.check(.encode)
-            if let piece = piece(picture) { pieces.append(piece) }
+            if let piece = piece(picture) { waiting.append(Frame(start: picture.start, piece: piece)) }
             if !isFull { isWhole = isWhole && picture.isWhole }
         }
         return made.own
@@ -95,10 +104,24 @@ struct AnimationAssembly {
         case resized(Bitmap)
     }
 
-    private mutating func append(_ encoded: [UInt8], _ piece: CanvasPiece) {
-        lone = file == nil ? encoded : nil
-        if file == nil { file = WebPAnimationFile(width: piece.box.width, height: piece.box.height) }
-        file?.append(encoded, piece)
+    private mutating func hold(_ bytes: [UInt8], _ frame: Frame) throws(Failure) {
+        try release(until: frame.start)
+        held = (frame, bytes)
+    }
+
+    /// Writes the frame that is held.
+    private mutating func release(until end: Int) throws(Failure) {
+        guard let (frame, bytes) = held else { return }
+        held = nil
+        let piece = frame.piece
+        if file == nil {
+            // The first piece is the whole canvas.
+            file = try WebPAnimationFile(width: piece.box.width, height: piece.box.height)
+        }
+        let time = min(end - frame.start, WebPAnimationFile.longestMilliseconds)
+        milliseconds += time
+        try file?.append(
+            bytes, .init(left: piece.box.left, top: piece.box.top, milliseconds: time, blends: piece.blends))
     }
 
     /// What is new in a picture. Pictures that look like the one before are not written; it is shown for longer.
@@ -108,13 +131,14 @@ struct AnimationAssembly {
             difference = CanvasDifference(
                 width: picture.bitmap.width, height: picture.bitmap.height, manner: manner)
         }
-        let isLong = picture.start - (starts.last ?? 0) > WebPAnimationFile.longestMilliseconds
+        let isLong = picture.start - lastStart > WebPAnimationFile.longestMilliseconds
         guard let piece = difference?.piece(of: picture.bitmap, isForced: isLong) else { return nil }
-        guard starts.count < maxFrames else {
+        guard frameCount < maxFrames else {
             end = picture.start
             return nil
         }
-        starts.append(picture.start)
+        frameCount += 1
+        lastStart = picture.start
         return piece
     }
 
@@ -123,16 +147,15 @@ struct AnimationAssembly {
     consuming func finish(end: Int, plays: Int) throws(Failure) -> (bytes: [UInt8], facts: Facts.Animation?) {
         // What was compared last is encoded here.
         _ = try add([]) {}.get()
-        let end = self.end ?? end
-        if let lone { return (lone, nil) }
-        guard let file else { throw Failure(.noFrames, .encode, "the animation has no picture") }
-        let times = zip(starts, starts.dropFirst() + [end]).map {
-            min($1 - $0, WebPAnimationFile.longestMilliseconds)
+        if file == nil, let held { return (held.bytes, nil) }
+        try release(until: self.end ?? end)
+        guard let file = file.take() else {
+            throw Failure(.noFrames, .encode, "the animation has no picture")
         }
         let facts = Facts.Animation(
-            frameCount: starts.count, plays: min(plays, WebPAnimationFile.mostPlays),
-            duration: Double(times.reduce(0, +)) / 1000)
-        return (file.finish(milliseconds: times, plays: plays), facts)
+            frameCount: frameCount, plays: min(plays, WebPAnimationFile.mostPlays),
+            duration: Double(milliseconds) / 1000)
+        return (try file.finish(plays: plays), facts)
     }
 }
 

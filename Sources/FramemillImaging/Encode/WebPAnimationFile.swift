@@ -1,77 +1,85 @@
-// The container of an animated WebP: a canvas, and frames that were encoded as files of their own, each on its place.
-// https://developers.google.com/speed/webp/docs/riff_container
-//
-// Not libwebpmux: it keeps a copy of every frame in a list that it walks to append to, and copies them all once more to
-// assemble them. The container is 50 lines of bytes, and written so, no frame is held twice.
-
+internal import CImage
 internal import FramemillMedia
 
-/// A growing animated WebP.
-struct WebPAnimationFile {
-    private var bytes: [UInt8] = []
-    /// Where each frame's time stands: it is known once the next one comes.
-    private var times: [Int] = []
-    private var hasAlpha = false
-    private let width: Int
-    private let height: Int
+/// The container of an animated WebP, by libwebpmux: a canvas, and frames that were encoded as files of their own, each
+/// on its place.
+///
+/// libwebpmux keeps a copy of every frame and walks its list to append one: 10,000 frames take it a tenth of a second,
+/// all in all, which is nothing beside encoding them.
+@safe struct WebPAnimationFile: ~Copyable {
+    /// Where a frame goes, and for how long it is shown.
+    struct Place {
+        /// Even, both.
+        var left: Int
+        var top: Int
+        var milliseconds: Int
+        /// Drawn over what is below by its alpha; `false` replaces it.
+        var blends: Bool
+    }
+
+    private let mux: OpaquePointer
 
     /// 24 bits.
     static let longestMilliseconds = 0xFF_FFFF
     /// 16 bits.
     static let mostPlays = 0xFFFF
 
-    init(width: Int, height: Int) {
-        self.width = width
-        self.height = height
-        bytes = [UInt8](repeating: 0, count: 12 + 18 + 14)
+    init(width: Int, height: Int) throws(Failure) {
+        guard let mux = unsafe WebPMuxNew() else {
+            throw Failure(.outOfMemory, .encode, "libwebp found no memory for an animation")
+        }
+        let code = unsafe WebPMuxSetCanvasSize(mux, Int32(width), Int32(height))
+        guard code == WEBP_MUX_OK else {
+            unsafe WebPMuxDelete(mux)
+            throw Self.failure(code, "set the canvas")
+        }
+        unsafe self.mux = mux
     }
 
+    // Made by `init`, freed here and nowhere else.
+    deinit { unsafe WebPMuxDelete(mux) }
+
     /// - Parameter file: a still WebP, as libwebp writes it.
-    mutating func append(_ file: [UInt8], _ piece: CanvasPiece) {
-        hasAlpha = hasAlpha || piece.hasAlpha
-        let start = bytes.count
-        bytes += Array("ANMF".utf8) + Self.little(0, 4)
-        // "Frame X: the X coordinate of the upper left corner of the frame is Frame X * 2." Sizes are stored less one.
-        for number in [
-            piece.box.left / 2, piece.box.top / 2, piece.box.width - 1, piece.box.height - 1,
-        ] { bytes += Self.little(number, 3) }
-        times.append(bytes.count)
-        bytes += Self.little(0, 3)
-        // "Blending method (B): 1 bit": 1 is "Do not blend". Nothing is ever disposed of.
-        bytes.append(piece.blends ? 0 : 2)
-        // The still's own chunks, without the header that the canvas has instead.
-        var offset = 12
-        while offset + 8 <= file.count {
-            let size = (0..<4).reduce(0) { $0 | Int(file[offset + 4 + $1]) << ($1 * 8) }
-            let end = min(file.count, offset + 8 + size + size % 2)
-            if !file[offset..<offset + 4].elementsEqual("VP8X".utf8) { bytes += file[offset..<end] }
-            offset = end
+    mutating func append(_ file: [UInt8], _ place: Place) throws(Failure) {
+        let code = unsafe file.withUnsafeBufferPointer { file in
+            var frame = unsafe WebPMuxFrameInfo()
+            unsafe frame.id = WEBP_CHUNK_ANMF
+            unsafe frame.bitstream = WebPData(bytes: file.baseAddress, size: file.count)
+            unsafe frame.x_offset = Int32(place.left)
+            unsafe frame.y_offset = Int32(place.top)
+            unsafe frame.duration = Int32(min(place.milliseconds, Self.longestMilliseconds))
+            unsafe frame.dispose_method = WEBP_MUX_DISPOSE_NONE
+            unsafe frame.blend_method = place.blends ? WEBP_MUX_BLEND : WEBP_MUX_NO_BLEND
+            // Copied before the call returns: the last argument.
+            return unsafe WebPMuxPushFrame(mux, &frame, 1)
         }
-        bytes.replaceSubrange(start + 4..<start + 8, with: Self.little(bytes.count - start - 8, 4))
+        try Self.check(code, "append a frame")
     }
 
     /// The whole file.
-    /// - Parameters:
-    ///   - milliseconds: of each frame.
-    ///   - plays: 0 is endless.
-    consuming func finish(milliseconds: [Int], plays: Int) -> [UInt8] {
-        for (place, time) in zip(times, milliseconds) {
-            bytes.replaceSubrange(
-                place..<place + 3, with: Self.little(min(time, Self.longestMilliseconds), 3))
-        }
-        // Animation, and alpha where any frame has some.
-        let flags = 0x02 | (hasAlpha ? 0x10 : 0)
-        var head = Array("RIFF".utf8) + Self.little(bytes.count - 8, 4) + Array("WEBPVP8X".utf8)
-        head += Self.little(10, 4) + Self.little(flags, 4)
-        head += Self.little(width - 1, 3) + Self.little(height - 1, 3)
+    /// - Parameter plays: 0 is endless.
+    consuming func finish(plays: Int) throws(Failure) -> [UInt8] {
         // The background colour is a hint that browsers do not take; transparent is what they show.
-        head += Array("ANIM".utf8) + Self.little(6, 4) + Self.little(0, 4)
-        head += Self.little(min(plays, Self.mostPlays), 2)
-        bytes.replaceSubrange(0..<head.count, with: head)
-        return bytes
+        var params = WebPMuxAnimParams(bgcolor: 0, loop_count: Int32(min(plays, Self.mostPlays)))
+        try unsafe Self.check(WebPMuxSetAnimationParams(mux, &params), "set the plays")
+        return try assembled()
     }
 
-    private static func little(_ number: Int, _ count: Int) -> [UInt8] {
-        (0..<count).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
+    private borrowing func assembled() throws(Failure) -> [UInt8] {
+        var data = unsafe WebPData()
+        try unsafe Self.check(WebPMuxAssemble(mux, &data), "put the file together")
+        // `size` bytes that libwebp allocated for us; copied, then freed.
+        defer { unsafe WebPDataClear(&data) }
+        return unsafe [UInt8](UnsafeBufferPointer(start: data.bytes, count: data.size))
+    }
+
+    private static func check(_ code: WebPMuxError, _ act: String) throws(Failure) {
+        if code != WEBP_MUX_OK { throw failure(code, act) }
+    }
+
+    private static func failure(_ code: WebPMuxError, _ act: String) -> Failure {
+        Failure(
+            code == WEBP_MUX_MEMORY_ERROR ? .outOfMemory : .internalError, .encode,
+            "libwebp could not \(act) of an animation", cause: "WebPMuxError \(code.rawValue)")
     }
 }
