@@ -9,7 +9,8 @@
 internal import FramemillEngine
 internal import FramemillMedia
 
-struct Compositor {
+/// A class, because the closures that draw would copy a struct of arrays and texts, and count each of them.
+final class Compositor: Sendable {
     private let facts: AnimationFacts
     private let arithmetic: BlendArithmetic
     private var width: Int { facts.width }
@@ -33,7 +34,7 @@ struct Compositor {
         for (index, patch) in patches.enumerated() {
             let frame = facts.frames[place.next + index]
             let hidesAll = hides(frame, patch)
-            steps.append(Step(patch: patch, frame: frame, below: hidesAll ? nil : below))
+            steps.append(Step(frame: frame, below: hidesAll ? nil : below))
             let isOpaque = hidesAll || below.isOpaque && below.clear == nil && frame.blend == .over
             steps[index].isOpaque = hidesAll ? patch.isOpaque : isOpaque
             switch frame.disposal {
@@ -45,18 +46,18 @@ struct Compositor {
         }
         let base = place.base
         let drawn = steps
-        let canvases = Self.arrays(steps.count, byteCount: width * height * 4) { addresses in
+        let bands = Bands { [self] addresses in
             // A band of some 64 KiB stays in the second-level cache from frame to frame.
             let rows = max(1, min(height, (64 << 10) / (width * 4)))
             let bands = (height + rows - 1) / rows
             let pixels = width * height * drawn.count
             crew.each(bands, helpers: pixels < 1 << 17 ? 0 : .max) { [self] band in
-                let range = band * rows..<min(height, (band + 1) * rows)
-                for index in drawn.indices {
-                    self.draw(drawn[index], rows: range, at: addresses, index: index, base: base)
-                }
+                self.draw(
+                    drawn, patches, rows: band * rows..<min(height, (band + 1) * rows), at: addresses,
+                    base: base)
             }
         }
+        let canvases = Self.arrays(steps.count, byteCount: width * height * 4, bands)
         if let index = below.index { place.base = canvases[index] }
         place.isBaseOpaque = below.isOpaque
         place.clear = below.clear
@@ -64,6 +65,13 @@ struct Compositor {
         return canvases.enumerated().map {
             Bitmap(width: width, height: height, pixels: $0.element, hasAlpha: !steps[$0.offset].isOpaque)
         }
+    }
+
+    /// Draws on canvases at these addresses. In an object, so that the many closures of `arrays` hold one thing, not all that
+    /// drawing needs.
+    private final class Bands {
+        let draw: ([UInt]) -> Void
+        init(_ draw: @escaping ([UInt]) -> Void) { self.draw = draw }
     }
 
     /// A canvas of this window, or with no index the one before it.
@@ -74,15 +82,13 @@ struct Compositor {
     }
 
     private struct Step: Sendable {
-        var patch: Patch
         var frame: FrameFacts
         var from: Int?
         var clear: AnimationPlace.Rectangle?
         var needsBase: Bool
         var isOpaque = false
 
-        init(patch: Patch, frame: FrameFacts, below: Canvas?) {
-            self.patch = patch
+        init(frame: FrameFacts, below: Canvas?) {
             self.frame = frame
             from = below?.index
             clear = below?.clear
@@ -101,9 +107,18 @@ struct Compositor {
             right: min(frame.left + frame.width, width), bottom: min(frame.top + frame.height, height))
     }
 
+    /// One band of all frames. A function of its own: a closure would count what it holds once for each.
+    private func draw(
+        _ steps: [Step], _ patches: [Patch], rows: Range<Int>, at addresses: [UInt], base: [UInt8]?
+    ) {
+        for index in steps.indices {
+            draw(steps[index], patches[index], rows: rows, at: addresses, index: index, base: base)
+        }
+    }
+
     /// One band of one frame.
     private func draw(
-        _ step: Step, rows: Range<Int>, at addresses: [UInt], index: Int, base: [UInt8]?
+        _ step: Step, _ patch: Patch, rows: Range<Int>, at addresses: [UInt], index: Int, base: [UInt8]?
     ) {
         let rowBytes = width * 4
         // The canvases that `arrays` holds open, each `width * height * 4` bytes; bands write rows of their own only.
@@ -137,25 +152,25 @@ struct Compositor {
         let top = max(rows.lowerBound, frame.top)
         let bottom = min(rows.upperBound, frame.top + frame.height)
         guard across > 0, top < bottom else { return }
-        switch step.patch.pixels {
+        switch patch.pixels {
         case .indexed(let indices, let start, let colors):
-            precondition(start + step.patch.pixelCount <= indices.count && colors.count == 256)
+            precondition(start + patch.pixelCount <= indices.count && colors.count == 256)
             unsafe indices.withUnsafeBufferPointer { indices in
                 unsafe colors.withUnsafeBufferPointer { colors in
                     guard let indices = indices.baseAddress else { return }
-                    unsafe eachRow(step, top..<bottom, across, canvas) { from, count, target in
+                    unsafe eachRow(frame, patch, top..<bottom, across, canvas) { from, count, target in
                         unsafe PixelRows.map(
                             indices + start + from, count: count, palette: colors.baseAddress!, to: target,
-                            isOpaque: step.patch.isOpaque)
+                            isOpaque: patch.isOpaque)
                     }
                 }
             }
         case .rgba(let pixels):
-            precondition(step.patch.pixelCount * 4 <= pixels.count)
-            let replaces = frame.blend == .source || step.patch.isOpaque || step.patch.isAlone
+            precondition(patch.pixelCount * 4 <= pixels.count)
+            let replaces = frame.blend == .source || patch.isOpaque || patch.isAlone
             unsafe pixels.withUnsafeBytes { pixels in
                 guard let pixels = pixels.baseAddress else { return }
-                unsafe eachRow(step, top..<bottom, across, canvas) { from, count, target in
+                unsafe eachRow(frame, patch, top..<bottom, across, canvas) { from, count, target in
                     if replaces {
                         unsafe target.copyMemory(from: pixels + from * 4, byteCount: count * 4)
                     } else {
@@ -189,13 +204,13 @@ struct Compositor {
     /// seen, and where they go.
     @inline(__always)
     private func eachRow(
-        _ step: Step, _ rows: Range<Int>, _ across: Int, _ canvas: UnsafeMutableRawPointer,
+        _ frame: FrameFacts, _ patch: Patch, _ rows: Range<Int>, _ across: Int,
+        _ canvas: UnsafeMutableRawPointer,
         _ body: (_ from: Int, _ count: Int, _ target: UnsafeMutableRawPointer) -> Void
     ) {
-        let frame = step.frame
         for y in rows {
-            let row = step.patch.isInterlaced ? interlaced(y - frame.top, frame.height) : y - frame.top
-            let count = min(across, step.patch.pixelCount - row * frame.width)
+            let row = patch.isInterlaced ? interlaced(y - frame.top, frame.height) : y - frame.top
+            let count = min(across, patch.pixelCount - row * frame.width)
             guard count > 0 else { continue }
             // `rows` and `across` were cut to the canvas.
             unsafe body(row * frame.width, count, canvas + (y * width + frame.left) * 4)
@@ -214,23 +229,26 @@ struct Compositor {
 
     /// `count` arrays of `byteCount` bytes that `fill` writes in full: each once, by whatever threads it asks. It gets
     /// addresses, for pointers don't cross threads.
-    private static func arrays(_ count: Int, byteCount: Int, _ fill: ([UInt]) -> Void) -> [[UInt8]] {
+    private static func arrays(_ count: Int, byteCount: Int, _ fill: Bands) -> [[UInt8]] {
         var made: [[UInt8]] = []
         made.reserveCapacity(count)
         var addresses: [UInt] = []
         addresses.reserveCapacity(count)
-        // An uninitialised array can be written only while its initialiser runs, so they nest.
-        func open() {
-            guard addresses.count < count else { return fill(addresses) }
-            made.append(
-                unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { room, written in
-                    addresses.append(UInt(bitPattern: room.baseAddress))
-                    open()
-                    written = byteCount
-                })
-        }
-        open()
+        open(count, byteCount, &made, &addresses, fill)
         made.reverse()
         return made
+    }
+
+    /// An uninitialised array can be written only while its initialiser runs, so they nest.
+    private static func open(
+        _ count: Int, _ byteCount: Int, _ made: inout [[UInt8]], _ addresses: inout [UInt], _ fill: Bands
+    ) {
+        guard addresses.count < count else { return fill.draw(addresses) }
+        let array = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { room, written in
+            addresses.append(UInt(bitPattern: room.baseAddress))
+            open(count, byteCount, &made, &addresses, fill)
+            written = byteCount
+        }
+        made.append(array)
     }
 }

@@ -30,7 +30,7 @@ struct FrameDecoder: AnimationDecoder {
         if let end { patches.removeLast(patches.count - end - 1) }
         let canvases = compositor.draw(patches, at: &place, crew: crew)
         if end != nil { place.next = facts.frames.count }
-        for patch in patches { source.recycle(patch) }
+        source.recycle(patches)
         return canvases.indices.map { offset in
             let index = window.lowerBound + offset
             return AnimationFrame(
@@ -75,15 +75,12 @@ struct FrameDecoder: AnimationDecoder {
     }
 
     private func patches(_ window: Range<Int>, _ crew: Crew, _ stop: Stop) throws(Failure) -> [Patch] {
-        if window.count == 1 || crew.width == 1 {
-            var patches: [Patch] = []
-            patches.reserveCapacity(window.count)
-            for index in window { patches.append(try source.patch(index, stop: stop)) }
-            return patches
-        }
-        let work = window.reduce(0) { $0 + source.patchBytes($1) }
-        return try crew.map(window.count, helpers: work < 1 << 17 ? 0 : .max) {
-            [source] (offset) throws(Failure) in
+        // Small ones are done before a helper would wake.
+        let isShared =
+            window.count > 1 && crew.width > 1
+            && window.reduce(0) { $0 + source.patchBytes($1) } >= 1 << 17
+        guard isShared else { return try source.patches(window, stop: stop) }
+        return try crew.map(window.count) { [source] (offset) throws(Failure) in
             try source.patch(window.lowerBound + offset, stop: stop)
         }
     }

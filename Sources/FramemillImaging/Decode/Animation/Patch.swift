@@ -49,10 +49,19 @@ protocol FrameSource: Sendable {
     func hidesBelow(_ index: Int) -> Bool
     /// Decodes one frame. Any thread, many at once. Broken data gives what there is, `isWhole` false.
     func patch(_ index: Int, stop: Stop) throws(Failure) -> Patch
-    /// Takes back what a patch that has been drawn was made of.
-    func recycle(_ patch: Patch)
+    /// Decodes several frames one after the other: what all of them need is fetched once.
+    func patches(_ indices: Range<Int>, stop: Stop) throws(Failure) -> [Patch]
+    /// Takes back what patches that have been drawn were made of.
+    func recycle(_ patches: [Patch])
 }
 
 extension FrameSource {
-    func recycle(_ patch: Patch) {}
+    func patches(_ indices: Range<Int>, stop: Stop) throws(Failure) -> [Patch] {
+        var patches: [Patch] = []
+        patches.reserveCapacity(indices.count)
+        for index in indices { patches.append(try patch(index, stop: stop)) }
+        return patches
+    }
+
+    func recycle(_ patches: [Patch]) {}
 }

@@ -102,14 +102,27 @@ struct GIFAnimation: FrameSource {
     func hidesBelow(_ index: Int) -> Bool { records[index].transparent == nil }
 
     func patch(_ index: Int, stop: Stop) throws(Failure) -> Patch {
+        try scratch.withTools { (tools) throws(Failure) in try patch(index, &tools, stop) }
+    }
+
+    func patches(_ indices: Range<Int>, stop: Stop) throws(Failure) -> [Patch] {
+        try scratch.withTools(for: indices.count) { (tools) throws(Failure) in
+            var patches: [Patch] = []
+            patches.reserveCapacity(indices.count)
+            for index in indices { patches.append(try patch(index, &tools, stop)) }
+            return patches
+        }
+    }
+
+    private func patch(_ index: Int, _ tools: inout GIFTools, _ stop: Stop) throws(Failure) -> Patch {
+        // The clock is asked by the window, and by the inflater in large frames.
+        if stop.isCancelled { try stop.check(.decode) }
         let record = records[index]
         guard record.width > 0, record.height > 0 else {
             return Patch(
                 pixels: .indexed([], start: 0, colors: globalColors), pixelCount: 0, isOpaque: false,
                 isWhole: false)
         }
-        var tools = scratch.tools()
-        defer { scratch.give(tools) }
         // The local colours and the code size byte stand right in front of the data.
         let local = record.localColors * 3
         let start = record.dataStart - Int64(local) - 1
@@ -125,7 +138,7 @@ struct GIFAnimation: FrameSource {
             colors = Self.clearing(record.transparent, in: globalColors)
         }
         let wanted = pixels(record)
-        var indices = scratch.indices(LZW.literals + wanted + LZW.slack)
+        var indices = tools.indices(LZW.literals + wanted + LZW.slack)
         let (count, ending) = try tools.inflate(
             from: local + 1, codeSize: record.codeSize, to: &indices, pixels: wanted, stop: stop)
         return Patch(
@@ -140,9 +153,7 @@ struct GIFAnimation: FrameSource {
         return colors
     }
 
-    func recycle(_ patch: Patch) {
-        if case .indexed(let indices, _, _) = patch.pixels { scratch.give(indices) }
-    }
+    func recycle(_ patches: [Patch]) { scratch.take(patches) }
 
     /// The pixels from the first to the last that can lie on the canvas.
     private func visible(_ record: GIFRecord) -> Int {

@@ -6,28 +6,54 @@ internal import Synchronization
 /// Buffers that the frames of one file use one after the other. Without them half the time of a small frame goes to
 /// the allocator.
 final class GIFScratch: Sendable {
-    private let idleTools = Mutex<[GIFTools]>([])
-    private let idleIndices = Mutex<[[UInt8]]>([])
+    private struct Idle {
+        var tools: [GIFTools] = []
+        var indices: [[UInt8]] = []
+    }
+    private let idle = Mutex(Idle())
 
-    func tools() -> GIFTools { idleTools.withLock { $0.popLast() } ?? GIFTools() }
-
-    func give(_ tools: GIFTools) { idleTools.withLock { $0.append(tools) } }
-
-    /// At least `count` bytes of anything.
-    func indices(_ count: Int) -> [UInt8] {
-        let idle = idleIndices.withLock { $0.popLast() }
-        if let idle, idle.count >= count { return idle }
-        return GIFTools.bytes(count)
+    /// Runs `body` with tools of its own, and buffers for `count` frames if there are so many.
+    func withTools<Value>(
+        for count: Int = 1, _ body: (inout GIFTools) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        var tools = idle.withLock { idle in
+            var tools = idle.tools.popLast() ?? GIFTools()
+            for _ in 0..<min(count, idle.indices.count) { tools.spare.append(idle.indices.removeLast()) }
+            return tools
+        }
+        defer {
+            idle.withLock { idle in
+                idle.indices += tools.spare
+                tools.spare.removeAll(keepingCapacity: true)
+                idle.tools.append(tools)
+            }
+        }
+        return try body(&tools)
     }
 
-    func give(_ indices: [UInt8]) { idleIndices.withLock { $0.append(indices) } }
+    /// The buffers of frames that have been drawn.
+    func take(_ patches: [Patch]) {
+        idle.withLock { idle in
+            for patch in patches {
+                if case .indexed(let indices, _, _) = patch.pixels { idle.indices.append(indices) }
+            }
+        }
+    }
 }
 
-/// What one thread needs to inflate one frame.
+/// What one thread needs to inflate frames.
 struct GIFTools: Sendable {
     private var bytes: [UInt8] = []
     private var byteCount = 0
     private var table = [UInt64](repeating: 0, count: 4097)
+    /// Buffers for indices.
+    fileprivate var spare: [[UInt8]] = []
+
+    /// At least `count` bytes of anything.
+    mutating func indices(_ count: Int) -> [UInt8] {
+        if let idle = spare.popLast(), idle.count >= count { return idle }
+        return Self.bytes(count)
+    }
 
     /// `count` bytes of anything, to be written.
     static func bytes(_ count: Int) -> [UInt8] {

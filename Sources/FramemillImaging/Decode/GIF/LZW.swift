@@ -87,8 +87,13 @@ enum LZW {
             }
         }
 
+        // The clock is asked every 8 KiB of codes: a small frame is over sooner.
+        var asking = 1 << 16
         restart: while true {
-            try stop.check(.decode)
+            if bit >= asking {
+                try stop.check(.decode)
+                asking = bit &+ 1 << 16
+            }
             var width = codeSize &+ 1
             var mask = (1 as UInt64) << UInt64(width) &- 1
             var next = clear &+ 2
