@@ -116,9 +116,15 @@ struct Frames: Sendable {
         if let text, !options.writesPixels { try await write(Array(text.utf8)) }
     }
 
-    /// On a thread of its own: a pipe may take its time.
+    /// On a thread of its own: a pipe may take its time. With files to write, a reader that left is no reason to end.
     private func write(_ bytes: [UInt8]) async throws(Failure) {
-        try await output.run(stop: Stop()) { file, _ throws(Failure) in try file.write(bytes) }
+        let goesOn = folder != nil
+        try await output.run(stop: Stop()) { file, _ throws(Failure) in
+            guard goesOn else { return try Output.give(bytes, to: file) }
+            do throws(Failure) { try file.write(bytes) } catch {
+                if !SystemError.isBrokenPipe(error) { throw error }
+            }
+        }
     }
 }
 

@@ -140,6 +140,8 @@ struct FileStatus {
 }
 
 enum SystemError {
+    static func isBrokenPipe(_ failure: Failure) -> Bool { failure.cause == "errno \(EPIPE)" }
+
     /// `errno` as a failure, in the words of the C library.
     static func failure(_ reason: Failure.Reason, _ message: String) -> Failure {
         let number = errno
@@ -151,11 +153,20 @@ enum SystemError {
 
 /// Standard output and standard error, unbuffered and safe from any thread.
 enum Output {
+    /// Pictures, or a long report, to standard output. When its reader has gone away there is nobody to make more for: the
+    /// process ends as others in a pipe do, by SIGPIPE and without a word. Every other failure is told.
+    static func give(_ bytes: [UInt8], to file: borrowing OpenFile) throws(Failure) {
+        do throws(Failure) { try file.write(bytes) } catch {
+            if SystemError.isBrokenPipe(error) { Signals.endByBrokenPipe() }
+            throw error
+        }
+    }
+
     /// What was asked for. A reader that has gone away is no reason to fail: the work is done all the same. A full disk
     /// is one: the answer would be lost without a word.
     static func result(_ text: String) throws(Failure) {
         do throws(Failure) { try OpenFile(borrowing: 1).write(Array("\(text)\n".utf8)) } catch {
-            if errno == EPIPE { return }
+            if SystemError.isBrokenPipe(error) { return }
             throw Failure(.writeFailed, .store, "standard output: \(error.message)", cause: error.cause)
         }
     }

@@ -43,6 +43,14 @@ final class Signals: Sendable {
         }
     }
 
+    /// What would have happened had SIGPIPE not been ignored.
+    static func endByBrokenPipe() -> Never {
+        _ = signal(SIGPIPE, SIG_DFL)
+        // For this thread, which does not block it.
+        raise(SIGPIPE)
+        _exit(128 + SIGPIPE)
+    }
+
     var isRaised: Bool { seen.load(ordering: .relaxed) > 0 }
 
     /// Returns once a signal came, or the task was cancelled.

@@ -50,7 +50,7 @@ enum Single {
             var artifact = try answer.get()
             artifact.facts.byteCount = artifact.bytes.count
             if output == "-" {
-                try OpenFile(borrowing: 1).write(artifact.bytes)
+                try Output.give(artifact.bytes, to: OpenFile(borrowing: 1))
             } else if let status = FileStatus(path: output), !status.isRegular {
                 // A device or a pipe takes the bytes; a rename would put a file in its place.
                 try OpenFile(output, for: .append).write(artifact.bytes)

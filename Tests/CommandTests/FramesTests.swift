@@ -143,6 +143,17 @@ import Testing
         #expect(over.frames == local.frames)
     }
 
+    /// More than a pipe holds, so that the writer meets its end whenever the reader leaves.
+    @Test(arguments: [("--raw", 141), ("--raw --out f", 0)])
+    func aReaderThatLeavesEndsItWithoutAWord(words: String, status: Int) throws {
+        var gif = GIFBuilder(width: 200, height: 200)
+        gif.frames = (0..<3).map { .init(width: 200, height: 200, index: UInt8($0)) }
+        try command.write(gif)
+        let script = "set -o pipefail; \(Command.binary) frames a.gif \(words) | true"
+        let result = try Tool.run("bash", ["-c", script], in: command.folder.path)
+        #expect((result.status, result.errorText) == (status, ""))
+    }
+
     @Test func aSignalEndsIt() throws {
         let server = try SilentServer()
         let run = try command.start("frames", server.url, "--allow-net", "127.0.0.1/32")

@@ -149,13 +149,14 @@ struct AnimationAssembly: ~Copyable {
         _ = try add([]) {}.get()
         if file == nil, let held { return (held.bytes, nil) }
         try release(until: self.end ?? end)
-        guard let file = file.take() else {
+        guard let made = try file?.assemble(plays: plays) else {
             throw Failure(.noFrames, .encode, "the animation has no picture")
         }
+        file = nil
         let facts = Facts.Animation(
             frameCount: frameCount, plays: min(plays, WebPAnimationFile.mostPlays),
             duration: Double(milliseconds) / 1000)
-        return (try file.finish(plays: plays), facts)
+        return (made.bytes, facts)
     }
 }
 

@@ -56,21 +56,30 @@ internal import FramemillMedia
         try Self.check(code, "append a frame")
     }
 
-    /// The whole file.
+    /// The whole file, in libwebp's memory: whoever lets go of this value before copying it holds no frame three times.
     /// - Parameter plays: 0 is endless.
-    consuming func finish(plays: Int) throws(Failure) -> [UInt8] {
+    mutating func assemble(plays: Int) throws(Failure) -> Assembled {
         // The background colour is a hint that browsers do not take; transparent is what they show.
         var params = WebPMuxAnimParams(bgcolor: 0, loop_count: Int32(min(plays, Self.mostPlays)))
         try unsafe Self.check(WebPMuxSetAnimationParams(mux, &params), "set the plays")
-        return try assembled()
-    }
-
-    private borrowing func assembled() throws(Failure) -> [UInt8] {
         var data = unsafe WebPData()
         try unsafe Self.check(WebPMuxAssemble(mux, &data), "put the file together")
-        // `size` bytes that libwebp allocated for us; copied, then freed.
-        defer { unsafe WebPDataClear(&data) }
-        return unsafe [UInt8](UnsafeBufferPointer(start: data.bytes, count: data.size))
+        return unsafe Assembled(takingOwnership: data)
+    }
+
+    @safe struct Assembled: ~Copyable {
+        private let data: WebPData
+
+        fileprivate init(takingOwnership data: WebPData) { unsafe self.data = data }
+
+        deinit {
+            // Allocated by libwebp for `assemble`, freed here only; the copy of the struct dies with this line.
+            var data = unsafe data
+            unsafe WebPDataClear(&data)
+        }
+
+        // `size` bytes that live until `deinit`.
+        var bytes: [UInt8] { unsafe [UInt8](UnsafeBufferPointer(start: data.bytes, count: data.size)) }
     }
 
     private static func check(_ code: WebPMuxError, _ act: String) throws(Failure) {
