@@ -5,6 +5,9 @@
 // Not quite byte for byte: as in every result, no metadata of the source is left (EXIF, XMP, and whatever else stands
 // between the frames). A file with none is handed on to the byte. One with a colour profile is made anew, as results carry
 // none; so is one that libwebp can't decode to its end, for a result must be whole.
+//
+// Not by libwebpmux: it can't say which chunks it does not know, in the file or in a frame. Taking every frame over to a
+// new file would leave them out, but copies the whole twice and keeps no file the same to the byte.
 
 internal import FramemillEngine
 internal import FramemillMedia

@@ -4,8 +4,9 @@ internal import FramemillMedia
 /// The container of an animated WebP, by libwebpmux: a canvas, and frames that were encoded as files of their own, each
 /// on its place.
 ///
-/// libwebpmux keeps a copy of every frame and walks its list to append one: 10,000 frames take it a tenth of a second,
-/// all in all, which is nothing beside encoding them.
+/// libwebpmux keeps a copy of every frame, of its encoded bytes, and walks its list to append one. For 10,000 frames that
+/// make 39 MiB the process's peak is 194 MiB, and 163 with the container written by hand; a time that can be measured it
+/// does not cost.
 @safe struct WebPAnimationFile: ~Copyable {
     /// Where a frame goes, and for how long it is shown.
     struct Place {
