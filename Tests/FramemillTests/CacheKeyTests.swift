@@ -155,14 +155,17 @@ import Testing
     @Test func takesAtAGlanceOnlyWhatIsCanonical() throws {
         let pieces = [
             "http://", "https://", "HTTP://", "http:/", "file://", "h", "H", "example.org", "ü", "localhost.",
-            ".", "..", ":", ":80", ":443", ":8080", "@", "/", "//", "/a", "/.", "/..", "/./", "/../", "/.a", "/a.",
+            ".", "..", ":", ":80", ":443", ":8080", "@", "/", "//", "/a", "/.", "/..", "/./", "/../", "/.a",
+            "/a.",
             "?", "?a=b", "?a=/../b", "&c", "#", "#f", "%", "%2f", "%2F", "%zz", "%4", " ", "\t", "\r\n", "\n",
-            "\\", "\"", "<", ">", "`", "{", "}", "|", "^", "~", "[", "]", "[::1]", "é", "+", ",", ";", "=", "_", "-",
+            "\\", "\"", "<", ">", "`", "{", "}", "|", "^", "~", "[", "]", "[::1]", "é", "+", ",", ";", "=",
+            "_", "-",
             "\u{7F}", "\u{FEFF}", "1", "127.0.0.1",
         ]
         var (atAGlance, random) = (0, SystemRandomNumberGenerator())
         for _ in 0..<60_000 {
-            let start = ["http://", "https://", "http://h/", "http://example.org", ""].randomElement(using: &random)!
+            let start = ["http://", "https://", "http://h/", "http://example.org", ""].randomElement(
+                using: &random)!
             let rest = (0..<Int.random(in: 0...6, using: &random)).map { _ in
                 pieces.randomElement(using: &random)!
             }
@@ -175,7 +178,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "http://h/", "https://example.org/clip/7.mp4", "http://h/a.b/c..d/e?x=1&y=../z?/{}`", "http://1.2.3.4/%2F%C3%A9",
+        "http://h/", "https://example.org/clip/7.mp4", "http://h/a.b/c..d/e?x=1&y=../z?/{}`",
+        "http://1.2.3.4/%2F%C3%A9",
         "https://h/a//b/~c/d,e;f=g@h:i|j^[k]!$'()*+_-",
     ])
     func seesAtAGlanceWhatIsPlain(_ url: String) throws {

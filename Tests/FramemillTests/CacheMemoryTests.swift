@@ -124,7 +124,9 @@ import Testing
     /// What is served at a glance is what the whole verdict serves as fresh.
     @Test func servesWhatTheVerdictServes() throws {
         let times = [-3600, -61, -60, -59, 0, 1, 59, 60, 99, 100, 101, 149, 150, 3600]
-        let reuses: [Reuse] = [.whileFresh, .onceConfirmed, .offline, .within(seconds: 0), .within(seconds: 60)]
+        let reuses: [Reuse] = [
+            .whileFresh, .onceConfirmed, .offline, .within(seconds: 0), .within(seconds: 60),
+        ]
         for isForEver in [false, true] {
             let cache = MemoryCache(bytes: 1 << 20)
             var record = CacheRecord(key: key(1), storedAt: 10_000)
