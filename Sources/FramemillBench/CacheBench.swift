@@ -128,13 +128,16 @@ enum Stuff {
             "decode": 12.5, "encode": 0.5, "fetch": 30, "probe": 1, "total": 44, "transform": 1,
         ]
         var state = UInt64(number) &* 0x9E37_79B9_7F4A_7C15 | 1
-        let bytes = (0..<byteCount).map { _ -> UInt8 in
-            state ^= state << 13
-            state ^= state >> 7
-            state ^= state << 17
-            return UInt8(truncatingIfNeeded: state >> 32)
-        }
+        let bytes = (0..<byteCount).map { _ in UInt8(truncatingIfNeeded: next(&state) >> 32) }
         return Artifact(bytes: bytes, facts: facts, origin: .made)
+    }
+
+    /// Xorshift: as if by chance, and the same each time.
+    static func next(_ state: inout UInt64) -> UInt64 {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return state
     }
 
     /// Its own size, from nothing to 60,000 bytes.

@@ -35,7 +35,7 @@ enum CacheStorm {
     }
 
     @discardableResult
-    private static func check(_ cache: DiskCache, _ number: Int) throws(Failure) -> Bool {
+    static func check(_ cache: DiskCache, _ number: Int) throws(Failure) -> Bool {
         guard let found = cache.artifact(for: Stuff.key(number)) else { return false }
         let right = Stuff.artifact(number)
         guard found.bytes == right.bytes, found.facts == right.facts else {

@@ -18,6 +18,10 @@ enum Main {
           hits and misses on disk by every way to them: N entries (default 2000) of N bytes (20000), read at random
                framemill-bench cache-memory [--entries N] [--bytes N] [--rounds N] [--only look-up|cached|cover]
           hits in memory by key, by the synchronous and by the asynchronous call, from one task and from two
+               framemill-bench cache-traces [--calls N]
+          how many of N calls (default 1000000) memory answers, and LRU with as many bytes: Zipf, scans, loops
+               framemill-bench cache-churn [HOURS]
+          a day of a cache on disk by a clock that is moved on; the most that its folder held
                framemill-bench cache-start DIR N
           fills a cache to N entries, and says how long a start and a count take then
                framemill-bench cache-fill DIR | cache-check DIR | cache-flip N
@@ -35,6 +39,8 @@ enum Main {
             case "mutants": try Mutants(words).run()
             case "cache": try await CacheBench(words).run()
             case "cache-memory": try await MemoryBench(words).run()
+            case "cache-traces": try CacheTraces(words).run()
+            case "cache-churn": try CacheChurn(words).run()
             case "cache-start": try CacheStorm.start(words)
             case "cache-fill": try CacheStorm.fill(words)
             case "cache-check": try CacheStorm.check(words)

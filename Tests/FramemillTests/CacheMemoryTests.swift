@@ -68,38 +68,19 @@ import Testing
         #expect(kept == 50)
     }
 
-    @Test func evictsTheOldestWhenNothingWasHit() {
+    @Test func keepsTheNewestAndInDoubtTheOld() {
         let cache = MemoryCache(bytes: Self.price * 3)
         for number in 0..<5 { cache.store(picture(number), for: key(number)) }
-        #expect((0..<5).map { cache.artifact(for: key($0)) != nil } == [false, false, true, true, true])
+        #expect((0..<5).map { cache.artifact(for: key($0)) != nil } == [true, true, false, false, true])
     }
 
-    /// SIEVE written down once more, as slowly and plainly as can be; both must agree at every step.
-    @Test func agreesWithAPlainModel() {
-        let cache = MemoryCache(bytes: Self.price * 8)
-        var queue: [(number: Int, wasHit: Bool)] = []
-        var hand: Int?
-        var random = SystemRandomNumberGenerator()
-        for _ in 0..<4000 {
-            let number = Int.random(in: 0..<20, using: &random)
-            let place = queue.firstIndex { $0.number == number }
-            #expect((cache.artifact(for: key(number)) != nil) == (place != nil))
-            if let place {
-                queue[place].wasHit = true
-                continue
-            }
-            if queue.count == 8 {
-                var victim = hand.flatMap { hand in queue.firstIndex { $0.number == hand } } ?? 0
-                while queue[victim].wasHit {
-                    queue[victim].wasHit = false
-                    victim = (victim + 1) % queue.count
-                }
-                hand = victim + 1 < queue.count ? queue[victim + 1].number : nil
-                queue.remove(at: victim)
-            }
-            queue.append((number, false))
-            cache.store(picture(number), for: key(number))
-        }
+    @Test func makesRoomForWhatIsAskedForMoreOften() {
+        let cache = MemoryCache(bytes: Self.price * 3)
+        for number in 0..<3 { cache.store(picture(number), for: key(number)) }
+        for _ in 0..<3 { cache.store(picture(7), for: key(7)) }
+        cache.store(picture(8), for: key(8))
+        #expect(cache.artifact(for: key(7)) != nil && cache.artifact(for: key(8)) != nil)
+        #expect(cache.count == 3)
     }
 
     @Test func standsManyThreads() async {

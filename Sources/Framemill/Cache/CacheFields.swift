@@ -116,6 +116,8 @@ extension FieldCoder {
         // A reader's table is empty, so its names come from the bytes; it is spoiled long before a wrong
         // count ends.
         var filled: [String: Double] = [:]
+        // No more at once than there are stages, or a wrong count would ask for all the memory.
+        filled.reserveCapacity(min(max(0, count), 8))
         for _ in 0..<max(0, count) {
             var name = names.next() ?? ""
             pass(&name)

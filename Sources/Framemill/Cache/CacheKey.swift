@@ -60,6 +60,15 @@ package struct CacheKey: Hashable, Sendable {
     /// The first eight bytes as a number: what the entry's row is found by.
     package var rowNumber: Int64 { Int64(bitPattern: words.0) }
 
+    /// The second eight bytes: as good as chance, and apart from those above.
+    var spread: UInt64 { words.1 }
+
+    /// The digest's hexadecimal digits, 0 to 15 each, of which there are 64.
+    func halfByte(_ place: Int) -> UInt8 {
+        let word = place < 32 ? place < 16 ? words.0 : words.1 : place < 48 ? words.2 : words.3
+        return UInt8(truncatingIfNeeded: word >> UInt64(60 - place % 16 * 4)) & 15
+    }
+
     /// The 32 bytes of the digest.
     package var bytes: [UInt8] {
         [words.0, words.1, words.2, words.3].flatMap { word in

@@ -42,13 +42,15 @@ package enum Digest {
 
     /// Lower-case hexadecimal digits, two a byte.
     package static func hex(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
         text.reserveCapacity(bytes.underestimatedCount * 2)
         for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
+            text.append(digit(byte >> 4))
+            text.append(digit(byte & 15))
         }
         return String(decoding: text, as: UTF8.self)
     }
+
+    /// Of 0 to 15.
+    static func digit(_ value: UInt8) -> UInt8 { value < 10 ? value + 48 : value + 87 }
 }

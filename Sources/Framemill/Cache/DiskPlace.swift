@@ -12,16 +12,20 @@ struct DiskPlace {
 
     /// Its path alone, in one piece: a hit asks for nothing else.
     static func file(_ key: CacheKey, in folder: String) -> String {
-        let hex = key.hex.utf8
-        var path = [UInt8](folder.utf8)
-        path.reserveCapacity(path.count + 72)
-        path.append(slash)
-        path += hex.prefix(2)
-        path.append(slash)
-        path += hex.dropFirst(2).prefix(2)
-        path.append(slash)
-        path += hex
-        return String(decoding: path, as: UTF8.self)
+        let names = 71
+        var folder = folder
+        let count = folder.utf8.count
+        // Each index below is below `count + names`.
+        return unsafe String(unsafeUninitializedCapacity: count + names) { path in
+            folder.withUTF8 { unsafe _ = path.update(fromContentsOf: $0) }
+            for place in 0..<64 {
+                let digit = Digest.digit(key.halfByte(place))
+                unsafe path[count + 7 + place] = digit
+                if place < 4 { unsafe path[count + 1 + place + place / 2] = digit }
+            }
+            for place in [0, 3, 6] { unsafe path[count + place] = slash }
+            return count + names
+        }
     }
 
     private static let slash = UInt8(ascii: "/")

@@ -1,56 +1,43 @@
 // Level 1: finished pictures in memory, bounded by what they really cost.
 //
-// Entries are found in one of 32 tables, each with a lock of its own, so that threads seldom meet. What is kept and what
-// goes is decided by one `Sieve` over all of them, so that the limit is one limit and a large entry may take what many
-// small ones left. A hit takes a table's lock alone and moves nothing; who stores takes the sieve's, and within it the
-// tables' in turn, never the other way round.
+// Entries are found in one of 32 tables, each with a lock of its own, so that threads seldom meet. Who goes is decided
+// by one `EvictionOrder` over all of them, so that the limit is one limit and a large entry may take what many small ones
+// left. A hit takes a table's lock alone and moves nothing; who stores takes the order's, and within it the tables' in
+// turn, never the other way round.
 
 package import FramemillMedia
 internal import Synchronization
 
 package final class MemoryCache: Sendable {
-    private struct Table {
-        /// And where it lies in the sieve.
-        var entries: [CacheKey: (entry: Remembered, place: Int)] = [:]
-        var served = 0
-    }
-
     private final class Shard: Sendable {
-        let table = Mutex(Table())
+        let table: Mutex<MemoryTable>
         /// Keeps the lock of the next one out of this one's cache line, or two threads would wait for one all the same.
         private let apart = InlineArray<14, Int>(repeating: 0)
+
+        init(_ counters: Int) { table = Mutex(MemoryTable(counters: counters)) }
     }
     private let shards: [Shard]
-    private let sieve: Mutex<Sieve>
+    private let order: Mutex<EvictionOrder>
 
-    /// - Parameter bytes: the limit on the cost of all entries; 0 keeps nothing.
+    /// - Parameter bytes: the limit on the cost of all entries; 0 keeps nothing. What counts how often keys are asked
+    ///   for takes a thousandth beside it, and 2 KiB at least.
     package init(bytes: Int) {
-        shards = (0..<32).map { _ in Shard() }
-        sieve = Mutex(Sieve(limit: bytes))
+        let counters = min(max(64, bytes / 1024 / 32), 1 << 16)
+        // The power of two that is not above it.
+        let rounded = 1 << (Int.bitWidth - 1 - counters.leadingZeroBitCount)
+        shards = (0..<32).map { _ in Shard(rounded) }
+        order = Mutex(EvictionOrder(limit: bytes))
     }
 
     private func shard(_ key: CacheKey) -> Shard { shards[Int(truncatingIfNeeded: key.rowNumber) & 31] }
 
     /// What is kept; a picture is marked as coming from memory. Shared with the cache, not copied.
-    package func entry(for key: CacheKey) -> CacheFound? {
-        shard(key).table.withLock { table in
-            guard let entry = table.entries[key]?.entry else { return nil }
-            entry.mark()
-            return entry.found
-        }
-    }
+    package func entry(for key: CacheKey) -> CacheFound? { shard(key).table.withLock { $0.find(key) } }
 
     /// The picture, if it may be served without a question to anybody.
     /// - Parameter now: seconds since 1970.
     package func served(for key: CacheKey, _ reuse: Reuse, now: Int) -> Artifact? {
-        shard(key).table.withLock { table in
-            guard let entry = table.entries[key]?.entry, let artifact = entry.servable(reuse, now: now) else {
-                return nil
-            }
-            entry.mark()
-            table.served += 1
-            return artifact
-        }
+        shard(key).table.withLock { $0.serve(key, reuse, now) }
     }
 
     /// How often `served` gave one.
@@ -65,16 +52,16 @@ package final class MemoryCache: Sendable {
             cost += Self.cost(of: artifact)
             found.outcome = .success(artifact)
         }
-        let entry = Remembered(found)
-        sieve.withLock { sieve in
-            take(key, from: &sieve)
-            guard cost <= sieve.limit else { return }
-            while sieve.cost + cost > sieve.limit {
-                let victim = sieve.evict()
-                shard(victim).table.withLock { $0.entries[victim] = nil }
-            }
-            let place = sieve.add(entry, key, cost)
-            shard(key).table.withLock { $0.entries[key] = (entry, place) }
+        order.withLock { order in
+            take(key, from: &order)
+            guard cost <= order.limit else { return }
+            let place = order.add(key, cost: cost)
+            let entry = Remembered(found, place: place)
+            shard(key).table.withLock { $0.insert(entry, key) }
+            let answers = EvictionOrder.Answers(
+                takesMark: { key in self.shard(key).table.withLock { $0.takeMark(key) } },
+                frequency: { key in self.shard(key).table.withLock { $0.frequency(of: key) } })
+            order.settle(answers) { key in _ = shard(key).table.withLock { $0.remove(key) } }
         }
     }
 
@@ -85,21 +72,21 @@ package final class MemoryCache: Sendable {
         store(found, for: record.key)
     }
 
-    package func remove(_ key: CacheKey) { sieve.withLock { take(key, from: &$0) } }
+    package func remove(_ key: CacheKey) { order.withLock { take(key, from: &$0) } }
 
-    private func take(_ key: CacheKey, from sieve: inout Sieve) {
-        let old = shard(key).table.withLock { $0.entries.removeValue(forKey: key) }
-        if let old { sieve.remove(old.place) }
+    private func take(_ key: CacheKey, from order: inout EvictionOrder) {
+        let place = shard(key).table.withLock { $0.remove(key) }
+        if let place { order.remove(place) }
     }
 
     /// What all entries cost, in bytes.
-    package var cost: Int { sieve.withLock { $0.cost } }
-    package var count: Int { sieve.withLock { $0.count } }
+    package var cost: Int { order.withLock { $0.cost } }
+    package var count: Int { order.withLock { $0.count } }
 }
 
 extension MemoryCache {
     /// What its texts take on the heap.
-    static func cost(of record: CacheRecord) -> Int {
+    package static func cost(of record: CacheRecord) -> Int {
         let refusal = record.refusal ?? record.trouble
         return heap([
             record.url, record.host, record.engineClass, record.engineVersion, record.etag ?? "",
@@ -114,7 +101,7 @@ extension MemoryCache {
     }
 
     /// Payload, texts, the table of stage times, and what an entry takes whatever it holds.
-    static func cost(of artifact: Artifact) -> Int {
+    package static func cost(of artifact: Artifact) -> Int {
         let facts = artifact.facts
         let texts = [
             facts.container, facts.codec, facts.pixelFormat ?? "", facts.format, facts.pixelAspect,
@@ -125,11 +112,11 @@ extension MemoryCache {
             + facts.milliseconds.count * 64
     }
 
-    /// A slot, the objects that share an entry, and its part of a hash table that is at most three quarters full and may
-    /// just have doubled.
+    /// Its places in the order and in a table, the objects that share an entry, and its part of a hash table that is at
+    /// most three quarters full and may just have doubled.
     private static let overhead =
-        MemoryLayout<Sieve.Slot>.stride + CacheFound.overhead + 128
-        + 3 * (MemoryLayout<CacheKey>.stride + 16)
+        EvictionOrder.bytesPerEntry + MemoryLayout<Remembered?>.stride + CacheFound.overhead
+        + 3 * (MemoryLayout<CacheKey>.stride + MemoryLayout<Int>.stride)
 
     /// The picture alone.
     package func artifact(for key: CacheKey) -> Artifact? { try? entry(for: key)?.outcome.get() }
