@@ -75,6 +75,7 @@ step "the demo once more" samples/demo.sh
 step "the runtime packages are enough" Tests/runtime-packages.sh
 step "a batch that is killed three times" Tests/batch-kill.sh short
 step "a cache whose writers are killed" Tests/cache-kill.sh short
+step "a hit in memory allocates nothing" Tests/cache-memory.sh
 step "broken animations under the address sanitizer" Tests/mutants.sh short
 step "the library call" library_call
 summary

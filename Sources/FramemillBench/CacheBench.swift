@@ -51,7 +51,8 @@ struct CacheBench {
         for _ in 0..<rounds {
             let some = (0..<4).map { _ in keys[Int.random(in: 0..<keys.count)] }
             await hits.time { if await cache.entry(for: some[0], stop: stop) != nil { found += 1 } }
-            atOnce.time { if case .found = disk.entryAtOnce(for: some[1]) { found += 1 } }
+            // One that took long by chance sends the next sixteen to the lane: no hit, and no miss either.
+            atOnce.time { if case .missing = disk.entryAtOnce(for: some[1]) { found -= 1 } }
             plain.time { if disk.entry(for: some[2]) != nil { found += 1 } }
             await hops.time {
                 if (try? await lane.run(stop: stop, { _, _ in disk.entry(for: some[3]) })) != nil {
@@ -61,8 +62,8 @@ struct CacheBench {
             let none = Stuff.key(Int.random(in: 1 << 30..<1 << 40))
             await misses.time { if await cache.entry(for: none, stop: stop) != nil { found -= 1 } }
         }
-        guard found == rounds * 4 else {
-            throw Failure(.internalError, .cache, "\(found) of \(rounds * 4) were found: \(meters.all)")
+        guard found == rounds * 3 else {
+            throw Failure(.internalError, .cache, "\(found) of \(rounds * 3) were found: \(meters.all)")
         }
         print("\(entries) entries of \(byteCount) bytes; microseconds: least, median, 99 of 100")
         for (name, samples) in [

@@ -148,11 +148,11 @@ private struct PlainOrder {
         #expect(sketch.frequency(of: key(1000)) <= 15)
     }
 
-    @Test func forgetsHalfFromTimeToTime() {
+    @Test func forgetsHalfWhenTold() {
         var sketch = Sketch(counters: 64)
         for _ in 0..<20 { sketch.add(key(1)) }
-        #expect(sketch.frequency(of: key(1)) == 15)
-        for _ in 20..<sketch.period { sketch.add(key(1)) }
-        #expect(sketch.frequency(of: key(1)) == 7)
+        #expect(sketch.frequency(of: key(1)) == 15 && sketch.added == 15)
+        sketch.halve()
+        #expect(sketch.frequency(of: key(1)) == 7 && sketch.added == 0)
     }
 }

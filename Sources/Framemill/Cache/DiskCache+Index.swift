@@ -64,6 +64,18 @@ extension DiskCache {
         return index
     }
 
+    /// Whether the index says that nobody may write to it, which no index of ours does. "If the write version is greater
+    /// than 2, then that database file is read-only": a bit that flips there would leave a cache that keeps nothing new
+    /// for ever.
+    var forbidsWriting: Bool {
+        do throws(CacheFiles.Trouble) {
+            return try CacheFiles.Reading(path).read(20, from: 0)[18] > 2
+        } catch {
+            // What can't be read now says nothing.
+            return false
+        }
+    }
+
     /// Puts a new index in the place of a damaged one, unless somebody has done so already. Rows are lost
     /// with it, and so are the entries in them; those in files are found again by the next trim.
     func replaceIndex(seenBy generation: Int) {

@@ -208,7 +208,7 @@ package final class DiskCache: Sendable {
             if index == nil { index = try open() }
             let generation = index?.generation ?? 0
             do throws(SQLite.Problem) { return try body(&index!) } catch {
-                if error.isDamage || error.isMissingTable {
+                if error.isDamage || error.isMissingTable || error.isWriteRefused && forbidsWriting {
                     meters.add("cache_index_damaged")
                     replaceIndex(seenBy: generation)
                 }

@@ -9,9 +9,9 @@
 // The main part is SIEVE's (Zhang and others, NSDI 2024): a hit sets a mark and moves nothing; the hand walks from the
 // oldest to the newest, takes marks away, and stops at the first entry without one.
 //
-// Not SIEVE alone, nor S3-FIFO: `framemill-bench cache-traces` has the figures. On a loop through half as much again as
-// there is room for, LRU and SIEVE serve nothing, S3-FIFO 45 %, this 53 %; where the favourites change, SIEVE serves less
-// than LRU; elsewhere the three are within two percent, and all above LRU.
+// Not SIEVE alone: on a loop through more than there is room for it serves as little as LRU, nothing, and where the
+// favourites change, less than LRU. Not S3-FIFO: on a loop through twice the room it serves nothing. What this serves is
+// in the README, by `framemill-bench cache-traces`.
 
 struct EvictionOrder {
     private struct Node {

@@ -17,7 +17,13 @@ package final class MemoryCache: Sendable {
         init(_ counters: Int) { table = Mutex(MemoryTable(counters: counters)) }
     }
     private let shards: [Shard]
-    private let order: Mutex<EvictionOrder>
+    /// What is counted between two halvings of all counters: with half as many as there are of them, most stay exact.
+    private let period: Int
+    private struct State {
+        var order: EvictionOrder
+        var stores = 0
+    }
+    private let state: Mutex<State>
 
     /// - Parameter bytes: the limit on the cost of all entries; 0 keeps nothing. What counts how often keys are asked
     ///   for takes a thousandth beside it, and 2 KiB at least.
@@ -26,7 +32,8 @@ package final class MemoryCache: Sendable {
         // The power of two that is not above it.
         let rounded = 1 << (Int.bitWidth - 1 - counters.leadingZeroBitCount)
         shards = (0..<32).map { _ in Shard(rounded) }
-        order = Mutex(EvictionOrder(limit: bytes))
+        period = rounded * 32 / 2
+        state = Mutex(State(order: EvictionOrder(limit: bytes)))
     }
 
     private func shard(_ key: CacheKey) -> Shard { shards[Int(truncatingIfNeeded: key.rowNumber) & 31] }
@@ -52,17 +59,26 @@ package final class MemoryCache: Sendable {
             cost += Self.cost(of: artifact)
             found.outcome = .success(artifact)
         }
-        order.withLock { order in
-            take(key, from: &order)
-            guard cost <= order.limit else { return }
-            let place = order.add(key, cost: cost)
+        state.withLock { state in
+            take(key, from: &state.order)
+            guard cost <= state.order.limit else { return }
+            let place = state.order.add(key, cost: cost)
             let entry = Remembered(found, place: place)
             shard(key).table.withLock { $0.insert(entry, key) }
             let answers = EvictionOrder.Answers(
                 takesMark: { key in self.shard(key).table.withLock { $0.takeMark(key) } },
                 frequency: { key in self.shard(key).table.withLock { $0.frequency(of: key) } })
-            order.settle(answers) { key in _ = shard(key).table.withLock { $0.remove(key) } }
+            state.order.settle(answers) { key in _ = shard(key).table.withLock { $0.remove(key) } }
+            state.stores += 1
+            if state.stores % 64 == 0 { age() }
         }
+    }
+
+    /// Halves all counters at once, when it is time: the tables are to stay comparable. Only stores ask whether it is,
+    /// since nobody contends while nothing is stored.
+    private func age() {
+        guard shards.reduce(0, { $0 + $1.table.withLock { $0.counted } }) >= period else { return }
+        for shard in shards { shard.table.withLock { $0.age() } }
     }
 
     /// Takes a new record for what is kept, if it is.
@@ -72,7 +88,7 @@ package final class MemoryCache: Sendable {
         store(found, for: record.key)
     }
 
-    package func remove(_ key: CacheKey) { order.withLock { take(key, from: &$0) } }
+    package func remove(_ key: CacheKey) { state.withLock { take(key, from: &$0.order) } }
 
     private func take(_ key: CacheKey, from order: inout EvictionOrder) {
         let place = shard(key).table.withLock { $0.remove(key) }
@@ -80,8 +96,8 @@ package final class MemoryCache: Sendable {
     }
 
     /// What all entries cost, in bytes.
-    package var cost: Int { order.withLock { $0.cost } }
-    package var count: Int { order.withLock { $0.count } }
+    package var cost: Int { state.withLock { $0.order.cost } }
+    package var count: Int { state.withLock { $0.order.count } }
 }
 
 extension MemoryCache {

@@ -99,4 +99,8 @@ struct MemoryTable {
     }
 
     func frequency(of key: CacheKey) -> Int { sketch.frequency(of: key) }
+
+    /// What was counted since the last `age`.
+    var counted: Int { sketch.added }
+    mutating func age() { sketch.halve() }
 }

@@ -21,6 +21,8 @@ internal import CSQLite
             self.words = words
         }
 
+        /// The file was opened, and says that it may not be written.
+        var isWriteRefused: Bool { code == SQLITE_READONLY }
         /// The table isn't there: somebody emptied the file, or made it.
         package var isMissingTable: Bool { code & 0xFF == SQLITE_ERROR }
     }
