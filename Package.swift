@@ -35,6 +35,7 @@ let package = Package(
     name: "framemill",
     products: [
         .library(name: "Framemill", targets: ["Framemill", "FramemillImaging"]),
+        .library(name: "FramemillQueue", targets: ["FramemillQueue"]),
         .executable(name: "framemill", targets: ["FramemillCommand"]),
         .executable(name: "framemill-bench", targets: ["FramemillBench"]),
     ],
@@ -51,14 +52,16 @@ let package = Package(
         .executableTarget(
             name: "FramemillCommand",
             dependencies: [
-                "Framemill", "FramemillImaging", "FramemillMedia", "FramemillEngine", "CAllocator",
+                "Framemill", "FramemillQueue", "FramemillImaging", "FramemillMedia", "FramemillEngine",
+                "CAllocator",
             ],
             swiftSettings: strict,
         ),
         .executableTarget(
             name: "FramemillBench",
             dependencies: [
-                "Framemill", "FramemillImaging", "FramemillMedia", "FramemillEngine", "CAllocator",
+                "Framemill", "FramemillQueue", "FramemillImaging", "FramemillMedia", "FramemillEngine",
+                "CAllocator",
             ],
             swiftSettings: strict,
         ),

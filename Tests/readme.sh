@@ -12,7 +12,7 @@ named() {
 
 for code in $(sed -nE 's/^ *case .*: \("([a-z_]+)", .*/\1/p' Sources/FramemillMedia/Failure.swift); do named "\`$code"; done
 for limit in $(sed -nE 's/^ *public var ([a-zA-Z]+):.*/\1/p' Sources/FramemillMedia/Limits.swift); do named "\`$limit\`"; done
-for option in $(grep -oE 'Option\(\s*"[a-z-]+"' -z Sources/FramemillCommand/Verb.swift | grep -aoE '"[a-z-]+"' | tr -d '"'); do
+for option in $(grep -oE 'Option\(\s*"[a-z-]+"' -zh Sources/FramemillCommand/Verb*.swift | grep -aoE '"[a-z-]+"' | tr -d '"'); do
     named "--$option"
 done
 exit $status

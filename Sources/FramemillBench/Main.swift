@@ -26,6 +26,8 @@ enum Main {
           fills a cache to N entries, and says how long a start and a count take then
                framemill-bench cache-fill DIR | cache-check DIR | cache-flip N
           for Tests/cache-kill.sh: stores and reads until it is killed; reads what is there; flips N bits
+               framemill-bench queue [--jobs N] [--batch N] sqlite:PATH|redis://HOST|unix:///SOCKET
+          N jobs (default 100000) added, handed out in batches (128) and acknowledged; the queue must be empty
 
         """
 
@@ -37,6 +39,7 @@ enum Main {
             case "gif": try GIFBench(words).run()
             case "first-frame": try await FirstFrame(words).run()
             case "mutants": try Mutants(words).run()
+            case "queue": try await QueueBench(words).run()
             case "cache": try await CacheBench(words).run()
             case "cache-memory": try await MemoryBench(words).run()
             case "cache-traces": try CacheTraces(words).run()

@@ -55,6 +55,9 @@ struct Main {
         case "frames": return try await Frames.run(arguments, signals)
         case "animate": return try await Single.animate(arguments, signals)
         case "probe": return try await Single.probe(arguments, signals)
+        case "enqueue": return try await Enqueue.run(arguments, signals)
+        case "worker": return try await Work.run(arguments, signals)
+        case "queue": return try await QueueTool.run(arguments)
         case "cache": return try await CacheTool.run(arguments, signals)
         default:
             var batch = try Batch(try BatchOptions(arguments), signals: signals)

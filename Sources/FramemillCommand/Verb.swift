@@ -40,7 +40,7 @@ struct Verb: Sendable {
     var options: [Option]
     var notes: String
 
-    static let all = [batch, cover, animate, frames, probe, cache]
+    static let all = [batch, cover, animate, frames, probe, cache, enqueue, worker, queue]
 
     static let batch = Verb(
         name: "batch", argument: "LIST|-", summary: "covers for every line of a list (- is standard input)",
@@ -184,7 +184,7 @@ struct Verb: Sendable {
             """
     )
 
-    private static let recipe = [
+    static let recipe = [
         Option("size", "N|WxH|0", "longest side, or a box; 0 is the source's own size", preset: "320"),
         Option("mode", "fit|fill|stretch", "how the picture meets the box", preset: "fit"),
         Option("enlarge", "make small pictures larger to meet the box"),
@@ -198,7 +198,7 @@ struct Verb: Sendable {
             preset: "keyframe"),
     ]
 
-    private static let moving = [
+    static let moving = [
         Option("max-frames", "N", "end before there are more frames", preset: "all"),
         Option(
             "max-fps", "N", "leave out frames beyond this rate", preset: "all; of a video 12"),
@@ -226,7 +226,7 @@ struct Verb: Sendable {
             preset: "none", repeats: true),
     ]
 
-    private static let access = [
+    static let access = [
         Option("cache", "DIR|none", "where finished covers are kept", preset: "$XDG_CACHE_HOME/framemill"),
         Option("deadline", "SECONDS", "the most that one picture may take", preset: "20"),
         Option(

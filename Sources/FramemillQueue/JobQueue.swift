@@ -36,6 +36,10 @@ public protocol JobQueue: Sendable {
     /// rules say. Any worker does this again and again, not only at its start.
     func sweep() async throws(Failure) -> Swept
 
+    /// Returns once jobs may have come, and at the latest after about `longest`: jobs whose time has come
+    /// wake nobody.
+    func arrival(within longest: Duration) async throws(Failure)
+
     func stats() async throws(Failure) -> QueueStats
 
     func show(_ id: String) async throws(Failure) -> JobRecord?

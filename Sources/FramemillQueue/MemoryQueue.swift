@@ -22,6 +22,7 @@ public final class MemoryQueue: JobQueue {
         var isPaused = false
         var pausedHosts: Set<String> = []
         var isClosed = false
+        var bells: [AsyncStream<Void>.Continuation] = []
     }
     public let rules: QueueRules
     private let clock: QueueClock
@@ -36,6 +37,8 @@ public final class MemoryQueue: JobQueue {
         let (now, depth) = (clock.now(), rules.depth)
         return try withState { state throws(Failure) in
             let waiting = state.entries.values.count { [.waiting, .delayed].contains($0.record.state) }
+            for bell in state.bells { bell.yield() }
+            state.bells = []
             guard waiting + jobs.count <= depth else { throw Full.failure(waiting, jobs.count, rules: depth) }
             return jobs.map { state.add($0, now) }
         }
@@ -106,6 +109,17 @@ public final class MemoryQueue: JobQueue {
             }
             return swept
         }
+    }
+
+    public func arrival(within longest: Duration) async throws(Failure) {
+        let (rings, bell) = AsyncStream.makeStream(of: Void.self)
+        let timer = Task {
+            try? await Task.sleep(for: longest)  // cut short when jobs come
+            bell.finish()
+        }
+        state.withLock { $0.bells.append(bell) }
+        for await _ in rings { break }
+        timer.cancel()
     }
 
     public func stats() async throws(Failure) -> QueueStats {

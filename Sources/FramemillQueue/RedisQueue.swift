@@ -40,6 +40,8 @@ public final class RedisQueue: JobQueue {
     private let prefix: String
     private let clock: QueueClock?
     private let lane: Lane<Session>
+    /// With a connection of its own: a read that blocks must hold up nothing else.
+    private let ear: Lane<RedisEar>
 
     /// Connects at the first call.
     /// - Parameters:
@@ -54,6 +56,7 @@ public final class RedisQueue: JobQueue {
         self.rules = rules
         self.clock = clock
         lane = Lane("redis", width: 1, stackBytes: 1 << 20) { Session(address) }
+        ear = Lane("redis-ear", width: 1, stackBytes: 1 << 20) { RedisEar(address, prefix) }
     }
 
     public func add(_ jobs: [Job]) async throws(Failure) -> [Added] {
@@ -145,7 +148,16 @@ public final class RedisQueue: JobQueue {
         return count
     }
 
-    public func close() { lane.close() }
+    /// A blocking read of the streams, which takes nothing out of them. It can't outlive the connection's own
+    /// limit, so a connection that was cut without a word is found out some seconds later.
+    public func arrival(within longest: Duration) async throws(Failure) {
+        try await ear.run(stop: Stop()) { ear, _ throws(Failure) in try ear.wait(longest) }
+    }
+
+    public func close() {
+        lane.close()
+        ear.close()
+    }
 
     /// One script, and its answer.
     func run(_ script: Script, _ words: [String]) async throws(Failure) -> Reply {

@@ -22,16 +22,22 @@ public final class SQLiteQueue: JobQueue {
     public let rules: QueueRules
     private let clock: QueueClock
     private let lane: Lane<QueueFile>
+    private let watch: Lane<FileWatch>
 
     /// Opens the file at the first call, and makes it when it is new. The folder must be there.
     public init(_ path: String, rules: QueueRules = QueueRules(), clock: QueueClock = .system) {
         self.rules = rules
         self.clock = clock
+        watch = Lane("watch", width: 1, stackBytes: 1 << 18) { FileWatch(path + "-wal") }
         lane = Lane("queue", width: 1, stackBytes: 1 << 20) { () throws(Failure) in
             do throws(SQLite.Problem) { return try QueueFile.open(path) } catch {
                 throw QueueFile.failure(error)
             }
         }
+    }
+
+    public func arrival(within longest: Duration) async throws(Failure) {
+        try await watch.run(stop: Stop()) { file, _ throws(Failure) in file.wait(longest) }
     }
 
     public func add(_ jobs: [Job]) async throws(Failure) -> [Added] {
@@ -100,7 +106,10 @@ public final class SQLiteQueue: JobQueue {
         try await perform { file throws(SQLite.Problem) in try file.resume(host?.lowercased()) }
     }
 
-    public func close() { lane.close() }
+    public func close() {
+        lane.close()
+        watch.close()
+    }
 
     private func perform<Value: Sendable>(
         _ body: @escaping @Sendable (inout QueueFile) throws(SQLite.Problem) -> Value

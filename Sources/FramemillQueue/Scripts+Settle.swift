@@ -21,36 +21,48 @@ extension Script {
     static let settleText = #"""
         local kept = tonumber(ARGV[2])
         local refused, done = {}, 0
+        -- What is taken away goes at the end, many at a time.
+        local gone, keys, ids, places, seen = {}, {}, {}, {[0] = {}, {}, {}}, {}
         for i = 3, #ARGV, 7 do
           local id, kind, wait = ARGV[i], ARGV[i + 2], tonumber(ARGV[i + 3])
-          local r = call('HMGET', J(id), 'token', 'state', 'priority', 'entry', 'key', 'due')
-          if r[1] ~= ARGV[i + 1] or r[2] ~= 'running' then
+          local job = J(id)
+          local r = call('HMGET', job, 'token', 'state', 'priority', 'entry', 'key', 'due')
+          if r[1] ~= ARGV[i + 1] or r[2] ~= 'running' or seen[id] then
             refused[#refused + 1] = (i - 3) / 7
           else
             local p = tonumber(r[3])
             if kind == 'done' then
               announce(id, r[5], 'ok', ARGV[i + 6], kept)
-              forget(id, r[5])
+              if r[5] ~= '' then keys[#keys + 1] = r[5] end
+              gone[#gone + 1] = job
               done = done + 1
+              seen[id] = true
             elseif kind == 'dead' then
               bury(id, r[5], ARGV[i + 4], ARGV[i + 5], ARGV[i + 6], kept)
             else
               if kind == 'retry' then
-                call('HSET', J(id), 'code', ARGV[i + 4], 'class', ARGV[i + 5], 'message', ARGV[i + 6])
+                call('HSET', job, 'code', ARGV[i + 4], 'class', ARGV[i + 5], 'message', ARGV[i + 6])
               else
-                call('HINCRBY', J(id), 'tries', -1)
+                call('HINCRBY', job, 'tries', -1)
               end
               if kind == 'back' and wait <= 0 then
                 push(id, p, tonumber(r[6]))
               else
-                call('HSET', J(id), 'state', 'delayed', 'entry', '', 'due', N(now + wait))
+                call('HSET', job, 'state', 'delayed', 'entry', '', 'due', N(now + wait))
                 call('ZADD', K'delayed', N(now + wait), id)
               end
             end
-            call('HDEL', J(id), 'worker')
-            call('ZREM', K'running', id)
-            drop(p, r[4])
+            if kind ~= 'done' then call('HDEL', job, 'worker') end
+            ids[#ids + 1] = id
+            if r[4] ~= '' then places[p][#places[p] + 1] = r[4] end
           end
+        end
+        many({'DEL'}, gone)
+        many({'HDEL', K'keys'}, keys)
+        many({'ZREM', K'running'}, ids)
+        for p = 0, 2 do
+          many({'XACK', S(p), 'workers'}, places[p])
+          many({'XDEL', S(p)}, places[p])
         end
         if done > 0 then call('HINCRBY', K'counts', 'done', done) end
         return refused

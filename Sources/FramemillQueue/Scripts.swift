@@ -48,8 +48,16 @@ enum Script: String, CaseIterable {
           end
         end
         local function forget(id, key)
-          if key and key ~= '' and call('HGET', K'keys', key) == id then call('HDEL', K'keys', key) end
+          if key and key ~= '' then call('HDEL', K'keys', key) end
           call('DEL', J(id))
+        end
+        -- One call for many words, in parts: Lua hands over some thousand at a time.
+        local function many(words, list)
+          for i = 1, #list, 1000 do
+            local part = {unpack(words)}
+            for j = i, math.min(i + 999, #list) do part[#part + 1] = list[j] end
+            call(unpack(part))
+          end
         end
         local function group(p) redis.pcall('XGROUP', 'CREATE', S(p), 'workers', '0', 'MKSTREAM') end
         local function pairsOf(list)
@@ -107,7 +115,7 @@ enum Script: String, CaseIterable {
         end
         local more = (#ARGV - 2) / 6
         if waiting + more > tonumber(ARGV[2]) then return waiting end
-        local out = {}
+        local out, stamp = {}, N(now)
         for i = 3, #ARGV, 6 do
           local id, key, p, after, host, job = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3]),
             ARGV[i + 4], ARGV[i + 5]
@@ -118,15 +126,14 @@ enum Script: String, CaseIterable {
             out[#out + 1] = holder
           else
             if key ~= '' then call('HSET', K'keys', key, id) end
-            local due = math.max(now, after)
-            call('HSET', J(id), 'job', job, 'key', key, 'priority', p, 'host', host, 'tries', 0, 'token', 0,
-              'added', N(now), 'due', N(due))
-            if due > now then
-              call('HSET', J(id), 'state', 'delayed', 'entry', '')
-              call('ZADD', K'delayed', N(due), id)
+            local due, state, entry = N(math.max(now, after)), 'delayed', ''
+            if after > now then
+              call('ZADD', K'delayed', due, id)
             else
-              push(id, p, due)
+              state, entry = 'waiting', call('XADD', S(p), '*', 'id', id, 'at', due)
             end
+            call('HSET', J(id), 'job', job, 'key', key, 'priority', p, 'host', host, 'tries', 0, 'token', 0,
+              'added', stamp, 'due', due, 'state', state, 'entry', entry)
             out[#out + 1] = ''
           end
         end
@@ -148,7 +155,7 @@ enum Script: String, CaseIterable {
         if token == 0 then token = now * 1000 end
         local turn = tonumber(call('GET', K'turn') or '0')
         local expires = N(now + tonumber(ARGV[4]))
-        local out = {}
+        local out, leases = {}, {}
         -- What a producer wrote by XADD gets its record now. False: it is not to be handed out, or not now.
         local function adopt(p, entry, text)
           local ok, job = pcall(cjson.decode, text)
@@ -204,10 +211,11 @@ enum Script: String, CaseIterable {
             return false
           end
           token = token + 1
-          local tries = tonumber(r[2]) + 1
-          call('HSET', J(id), 'state', 'running', 'token', N(token), 'worker', ARGV[3], 'tries', tries)
-          call('ZADD', K'running', expires, id)
-          for _, v in ipairs({id, N(token), tries, r[6], p, r[1]}) do out[#out + 1] = v end
+          local tries, t, n = tonumber(r[2]) + 1, N(token), #out
+          call('HSET', J(id), 'state', 'running', 'token', t, 'worker', ARGV[3], 'tries', tries)
+          leases[#leases + 1] = expires
+          leases[#leases + 1] = id
+          out[n + 1], out[n + 2], out[n + 3], out[n + 4], out[n + 5], out[n + 6] = id, t, tries, r[6], p, r[1]
           return true
         end
         local function take(p, count)
@@ -242,6 +250,7 @@ enum Script: String, CaseIterable {
           if problem then return problem end
         end
         if #out > 0 then
+          many({'ZADD', K'running'}, leases)
           call('SET', K'token', N(token))
           call('SET', K'turn', N(turn + #out / 6))
         end

@@ -69,6 +69,7 @@ extension Place {
     }
     func settle(_ ends: [Settlement]) async throws(Failure) -> [Lease] { try await queue.settle(ends) }
     func sweep() async throws(Failure) -> Swept { try await queue.sweep() }
+    func arrival(within longest: Duration) async throws(Failure) { try await queue.arrival(within: longest) }
     func stats() async throws(Failure) -> QueueStats { try await queue.stats() }
     func show(_ id: String) async throws(Failure) -> JobRecord? { try await queue.show(id) }
     func page(_ state: JobState, after place: String?, count: Int) async throws(Failure) -> JobPage {

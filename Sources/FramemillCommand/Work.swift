@@ -1,0 +1,102 @@
+internal import FoundationEssentials
+import Framemill
+import FramemillEngine
+import FramemillImaging
+import FramemillQueue
+
+/// `framemill worker`: makes what waits in a queue, until it is told to stop.
+struct Work {
+    static func run(_ arguments: Arguments, _ signals: Signals) async throws(Failure) -> ExitCode {
+        guard arguments.positionals.isEmpty else {
+            throw Arguments.usage("worker takes no argument but options")
+        }
+        var configuration = try Configuration(arguments)
+        // What a stranger put into a queue must not read the files of this machine.
+        configuration.allowFiles = arguments.has("allow-files")
+        let environment = ProcessInfo.processInfo.environment
+        let queue = try QueueTool.queue(arguments)
+        defer { queue.close() }
+        let sink = try sink(arguments, configuration)
+        let mill = try Framemill(configuration, renderer: Imaging())
+        let printsJSON = arguments.has("json")
+        let worker = Worker(
+            queue, try options(arguments, configuration), sink: sink,
+            callbacks: try Callbacks(configuration, secret: environment["FRAMEMILL_WEBHOOK_SECRET"])
+        ) { outcome in
+            // A log that can't be written is no reason to leave the work.
+            try? Output.result(printsJSON ? outcome.json : Output.tame(outcome.line))
+        } trouble: { failure in
+            Output.note(Output.tame("framemill: \(failure)"))
+        } make: { request throws(Failure) in
+            try await mill.cover(for: request)
+        }
+        // Told at once, and before anything is leased, when the queue is not there.
+        for warning in try await queue.stats().warnings { Output.note("framemill: \(warning)") }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await signals.wait()
+                worker.stop()
+            }
+            await worker.run()
+            group.cancelAll()
+        }
+        await mill.close()
+        return .allMade
+    }
+
+    private static func options(
+        _ arguments: Arguments, _ configuration: Configuration
+    ) throws(Failure) -> Worker.Options {
+        let host = ProcessInfo.processInfo.hostName
+        var options = Worker.Options(
+            name: arguments.text("name") ?? "\(host)-\(ProcessInfo.processInfo.processIdentifier)")
+        options.slots = configuration.jobs
+        if let most = try arguments.whole("max-jobs", 1...Int.max) { options.jobs = most }
+        if let width = try arguments.whole("per-host", 1...1024) { options.perHost = width }
+        if let grace = try arguments.whole("grace", 0...86400) { options.grace = .seconds(grace) }
+        if let lease = try arguments.whole("lease", 3...86400) { options.lease = .seconds(lease) }
+        if let tries = try arguments.whole("tries", 1...1000) { options.backoff.tries = tries }
+        return options
+    }
+
+    private static func sink(_ arguments: Arguments, _ configuration: Configuration) throws(Failure)
+        -> any Sink
+    {
+        switch arguments.text("sink") ?? "cache" {
+        case "cache": return CacheSink()
+        case "": throw Arguments.usage("--sink wants a directory, s3://BUCKET/PREFIX, or cache")
+        case let address where address.hasPrefix("s3://"): return try BucketSink(address, configuration)
+        case let path: return try FolderSink(path)
+        }
+    }
+}
+
+/// A directory; each picture appears whole under the name of its key.
+private struct FolderSink: Sink {
+    private let lane: Lane<OutputFolder>
+
+    init(_ path: String) throws(Failure) {
+        let folder = OutputFolder(path)
+        try folder.prepare()
+        // Most of a write is the wait for the disk, so a few at once.
+        lane = Lane("sink", width: 4) { () throws(Failure) in folder }
+    }
+
+    func put(_ artifact: Artifact, for job: FramemillQueue.Job) async throws(Failure) -> String? {
+        let name = OutputName.make(url: job.url, key: job.pictureKey, format: job.recipe.format)
+        try await lane.run(stop: Stop()) { (folder, _) throws(Failure) in
+            try folder.write(artifact.bytes, as: name)
+        }
+        return name
+    }
+}
+
+extension JobOutcome {
+    /// One line for a person.
+    fileprivate var line: String {
+        let wait = retrySeconds.map { " again in \(Int($0.rounded())) s" } ?? ""
+        let what = file.map { " -> \($0)" } ?? message.map { " \($0)" } ?? ""
+        return
+            "\(event.rawValue) \(id) try \(tries) \(Int((seconds * 1000).rounded())) ms \(url)\(wait)\(what)"
+    }
+}
