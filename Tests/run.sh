@@ -73,6 +73,7 @@ step "the tests" tests
 step "the demo" samples/demo.sh
 step "the demo once more" samples/demo.sh
 step "the runtime packages are enough" Tests/runtime-packages.sh
+step "workers that are killed" Tests/queue-kill.sh short
 step "a batch that is killed three times" Tests/batch-kill.sh short
 step "a cache whose writers are killed" Tests/cache-kill.sh short
 step "a hit in memory allocates nothing" Tests/cache-memory.sh

@@ -53,6 +53,8 @@ public final class Worker: Sendable {
         var outcomes: [Lease: JobOutcome] = [:]
         var started = 0
         var isStopping = false
+        /// Of the grace.
+        var timer: Task<Void, Never>?
         /// The grace is over.
         var isOver = false
     }
@@ -106,21 +108,27 @@ public final class Worker: Sendable {
             // A queue that can't be reached any more must not keep the process: leases end by themselves.
             if isIdle || isOver && !isSettled { break }
         } while await iterator.next() != nil
-        for helper in helpers { helper.cancel() }
+        let timer = state.withLock { $0.timer }
+        for helper in helpers + [timer].compactMap(\.self) {
+            helper.cancel()
+            // Nothing of it is left behind, so that whoever owns the queue may close it. The listener needs a
+            // moment.
+            await helper.value
+        }
     }
 
     /// Takes no more jobs, and ends `run` within the grace.
     public func stop() {
-        let isFirst = state.withLock { state in
-            defer { state.isStopping = true }
-            return !state.isStopping
+        state.withLock { state in
+            guard !state.isStopping else { return }
+            state.isStopping = true
+            // A little earlier, so that the process is gone by then.
+            let time = max(.zero, options.grace - .seconds(1))
+            state.timer = Task {
+                if await rest(time) { handBackAll() }
+            }
         }
         bell.yield()
-        guard isFirst else { return }
-        Task {
-            try? await Task.sleep(for: options.grace)  // nobody cancels it
-            handBackAll()
-        }
     }
 
     private func handBackAll() {
@@ -242,7 +250,7 @@ public final class Worker: Sendable {
     private func listen() async {
         while !Task.isCancelled {
             do throws(Failure) {
-                try await queue.arrival(within: .seconds(1))
+                try await queue.arrival(within: .milliseconds(500))
                 bell.yield()
             } catch {
                 // Who leases says what is wrong.

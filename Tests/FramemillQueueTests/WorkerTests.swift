@@ -144,6 +144,26 @@ import Testing
         #expect(try await place.list(.dead).map(\.id) == [job.id])
     }
 
+    @Test(.enabled(if: RedisServer.isInstalled)) func worksOnAfterRedisWasGone() async throws {
+        let (place, outcomes, troubles) = (try Place(.redis), Record<JobOutcome>(), Record<Failure>())
+        let worker = Worker(
+            place, Worker.Options(name: "tested"), clock: place.hand.clock, report: { outcomes.note($0) },
+            trouble: { troubles.note($0) }
+        ) { _ throws(Failure) in Self.picture() }
+        let run = Task { await worker.run() }
+        _ = try await place.add(jobs(0..<1))
+        await until { outcomes.count == 1 }
+        place.server!.kill()
+        await until { troubles.count > 0 }
+        #expect(troubles.all.allSatisfy { $0.reason == .unreachable })
+        try place.server!.restart()
+        _ = try await place.add(jobs(1..<2))
+        await until { outcomes.count == 2 }
+        worker.stop()
+        await run.value
+        #expect(outcomes.all.map(\.event) == [.done, .done])
+    }
+
     @Test func givesNoHostMoreThanItsShare() async throws {
         let (place, outcomes, valve) = (try Place(.memory), Record<JobOutcome>(), Valve())
         let other = Job("https://other.example/1")

@@ -15,7 +15,11 @@ public final class RedisServer: Sendable {
 
     private let folder: TemporaryFolder
     private let options: [String]
-    private let child: Mutex<Process>
+    private struct Child {
+        var process: Process
+        var input: Pipe
+    }
+    private let child: Mutex<Child>
 
     /// - Parameter options: as on the command line, such as `--appendonly yes`.
     public init(_ options: [String] = []) throws {
@@ -24,24 +28,23 @@ public final class RedisServer: Sendable {
         child = Mutex(try Self.start(folder, options))
     }
 
-    // Not by `terminate()`: a child of one of Dispatch's threads starts with their signals blocked, SIGTERM
-    // among them.
     deinit { kill() }
 
     public var socket: String { folder.file("redis") }
 
     /// Ends it as a power cut would.
     public func kill() {
-        child.withLock { process in
-            Foundation.kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
+        child.withLock { child in
+            // It may have ended already; then there is nothing to close.
+            try? child.input.fileHandleForWriting.close()
+            child.process.waitUntilExit()
         }
     }
 
     /// Starts it again, with what it kept.
     public func restart() throws {
-        let process = try Self.start(folder, options)
-        child.withLock { $0 = process }
+        let started = try Self.start(folder, options)
+        child.withLock { $0 = started }
     }
 
     /// What `redis-cli` answers.
@@ -51,15 +54,20 @@ public final class RedisServer: Sendable {
         return String(decoding: answer, as: UTF8.self).trimmingCharacters(in: .newlines)
     }
 
-    private static func start(_ folder: TemporaryFolder, _ options: [String]) throws -> Process {
+    /// Under a shell that kills it once its own input ends, which it also does when the tests are killed. By
+    /// SIGKILL: a child of one of Dispatch's threads starts with their signals blocked, SIGTERM among them. Not
+    /// Debian's `sh`: its `wait` would then wait for a SIGCHLD that never comes.
+    private static func start(_ folder: TemporaryFolder, _ options: [String]) throws -> Child {
         guard let program = Tool.path(of: "redis-server") else {
             throw Tool.Problem(description: "redis-server is not installed")
         }
-        let (process, output) = (Process(), Pipe())
-        process.executableURL = URL(fileURLWithPath: program)
+        let (process, input, output) = (Process(), Pipe(), Pipe())
+        process.executableURL = URL(fileURLWithPath: "/bin/bash")
         process.arguments =
-            ["--port", "0", "--unixsocket", folder.file("redis"), "--save", "", "--dir", folder.path]
+            ["-c", "\"$@\" & exec >/dev/null 2>&1; read _; kill -9 $!; wait", "bash", program]
+            + ["--port", "0", "--unixsocket", folder.file("redis"), "--save", "", "--dir", folder.path]
             + options
+        process.standardInput = input
         process.standardOutput = output
         process.standardError = output
         try process.run()
@@ -73,6 +81,6 @@ public final class RedisServer: Sendable {
             }
             said += String(decoding: more, as: UTF8.self)
         }
-        return process
+        return Child(process: process, input: input)
     }
 }
