@@ -36,6 +36,9 @@ extension Verb {
             Option("grace", "SECONDS", "how long what runs may go on once told to stop", preset: "10"),
             Option("max-jobs", "N", "end after so many", preset: "never"),
             Option("name", "NAME", "in leases; no two workers may share one", preset: "host and process"),
+            Option(
+                "listen", "ADDRESS:PORT|none", "answers /healthz, /readyz and /metrics",
+                preset: "127.0.0.1:9180"),
             Option("allow-files", "also read local files that jobs name"),
         ] + access + [
             Option("json", "one JSON object for each job that ends, instead of a line of text")

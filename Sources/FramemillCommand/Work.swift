@@ -19,10 +19,12 @@ struct Work {
         let sink = try sink(arguments, configuration)
         let mill = try Framemill(configuration, renderer: Imaging())
         let printsJSON = arguments.has("json")
+        let pulse = Pulse()
         let worker = Worker(
             queue, try options(arguments, configuration), sink: sink,
             callbacks: try Callbacks(configuration, secret: environment["FRAMEMILL_WEBHOOK_SECRET"])
         ) { outcome in
+            pulse.note(outcome)
             // A log that can't be written is no reason to leave the work.
             try? Output.result(printsJSON ? outcome.json : Output.tame(outcome.line))
         } trouble: { failure in
@@ -32,16 +34,74 @@ struct Work {
         }
         // Told at once, and before anything is leased, when the queue is not there.
         for warning in try await queue.stats().warnings { Output.note("framemill: \(warning)") }
+        let health = try health(arguments) { path in
+            let moment = Pulse.Moment(
+                running: worker.running, oldestSeconds: worker.oldestSeconds, isDraining: worker.isStopping,
+                meters: mill.meters)
+            return pulse.page(path, moment)
+        }
+        let manager = ServiceManager(environment: environment)
+        manager.ready("takes jobs")
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 await signals.wait()
+                manager.stopping("takes no more jobs")
                 worker.stop()
             }
+            group.addTask { await watch(queue, pulse) }
+            group.addTask { await tell(manager) }
             await worker.run()
             group.cancelAll()
         }
         await mill.close()
+        withExtendedLifetime(health) {}
         return .allMade
+    }
+
+    /// Asks the queue how it is, as often as a scraper might want to know.
+    private static func watch(_ queue: any JobQueue, _ pulse: Pulse) async {
+        repeat {
+            do throws(Failure) { pulse.note(.success(try await queue.stats())) } catch {
+                pulse.note(.failure(error))
+            }
+        } while await pause(.seconds(2))
+    }
+
+    /// Signs of life for the watchdog of systemd. From a task, so that they end when tasks get no turn any more.
+    private static func tell(_ manager: ServiceManager) async {
+        guard let period = manager.watchdog else { return }
+        repeat { manager.alive() } while await pause(period)
+    }
+
+    /// `false` once the worker has ended.
+    private static func pause(_ time: Duration) async -> Bool {
+        do { try await Task.sleep(for: time) } catch { return false }
+        return true
+    }
+
+    /// `nil` with `--listen none`.
+    private static func health(
+        _ arguments: Arguments, _ page: @escaping @Sendable (String) -> HealthServer.Page?
+    ) throws(Failure) -> HealthServer? {
+        let usual = "127.0.0.1:9180"
+        let given = arguments.text("listen")
+        let place = given ?? usual
+        if place == "none" { return nil }
+        guard let colon = place.lastIndex(of: ":"), let port = Int(place[place.index(after: colon)...]) else {
+            throw Arguments.usage("--listen wants ADDRESS:PORT such as \(usual), or none")
+        }
+        let address = place[..<colon].filter { $0 != "[" && $0 != "]" }
+        do throws(Failure) {
+            let server = try HealthServer(address: address, port: port, page)
+            if port == 0 { Output.note("framemill: listening at \(address), port \(server.port)") }
+            return server
+        } catch {
+            // Nobody asked for this port: a second worker of this machine takes another.
+            guard given == nil else { throw error }
+            let server = try HealthServer(address: address, port: 0, page)
+            Output.note("framemill: \(usual) is taken; listening at \(address), port \(server.port)")
+            return server
+        }
     }
 
     private static func options(

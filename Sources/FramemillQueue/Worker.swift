@@ -92,6 +92,15 @@ public final class Worker: Sendable {
     /// Jobs being worked on now.
     public var running: Int { state.withLock { $0.running.count } }
 
+    /// For how long the oldest of them has been in hand, in seconds; 0 where there is none.
+    package var oldestSeconds: Double {
+        let begun = state.withLock { $0.running.values.map(\.begun).min() }
+        return begun.map { max(0, Double(clock.now() - $0) / 1000) } ?? 0
+    }
+
+    /// Whether it takes no more jobs.
+    package var isStopping: Bool { state.withLock { $0.isStopping } }
+
     /// Works until `stop()`, or until `Options.jobs` are done. Once only.
     public func run() async {
         let helpers = [
