@@ -60,17 +60,16 @@ final class Signals: Sendable {
 
     /// Runs `body`; a signal cancels it.
     func cancelling<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value {
-        await withTaskGroup(of: Value?.self) { group in
-            group.addTask { await body() }
-            group.addTask {
-                await self.wait()
-                return nil
-            }
-            while let ended = await group.next() {
-                group.cancelAll()
-                if let ended { return ended }
-            }
-            preconditionFailure("the body always answers")
+        let work = Task { await body() }
+        let watch = Task {
+            await wait()
+            work.cancel()
+        }
+        defer { watch.cancel() }
+        return await withTaskCancellationHandler {
+            await work.value
+        } onCancel: {
+            work.cancel()
         }
     }
 }
