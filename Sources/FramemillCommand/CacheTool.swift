@@ -60,7 +60,7 @@ struct CacheTool {
             throw Arguments.usage("which cache? --cache DIR")
         }
         // Asking must not make one.
-        guard FileStatus(path: folder)?.isDirectory == true else {
+        guard FileStatus(path: folder)?.isDirectory == true, DiskCache.isThere(in: folder) else {
             throw Failure(.notFound, .cache, "there is no cache in \(folder)")
         }
         if let bytes = try arguments.whole("max-bytes", 1...Int.max) {

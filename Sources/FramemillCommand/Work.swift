@@ -156,7 +156,8 @@ extension JobOutcome {
     fileprivate var line: String {
         let wait = retrySeconds.map { " again in \(Int($0.rounded())) s" } ?? ""
         let what = file.map { " -> \($0)" } ?? message.map { " \($0)" } ?? ""
+        let callback = callbackFailure.map { "; callback failed: \($0)" } ?? ""
         return
-            "\(event.rawValue) \(id) try \(tries) \(Int((seconds * 1000).rounded())) ms \(url)\(wait)\(what)"
+            "\(event.rawValue) \(id) try \(tries) \(Int((seconds * 1000).rounded())) ms \(url)\(wait)\(what)\(callback)"
     }
 }

@@ -17,12 +17,13 @@ import Testing
 
     @Test(arguments: actions) func saysThatThereIsNoCache(_ words: [String]) throws {
         try command.write("a file", to: "file")
-        for cache in ["nowhere", "/dev/null", "file", "file/below"] {
+        try command.write("somebody's own", to: "mine/text")
+        for cache in ["nowhere", "/dev/null", "file", "file/below", "mine"] {
             let result = try run(words, on: cache)
             #expect(result.status == 3 && result.errorText.contains("there is no cache in \(cache)"))
         }
         #expect(try run(words, on: "").status == 2)
-        #expect(command.folder.files == ["file"])
+        #expect(command.folder.files.sorted() == ["file", "mine/text"])
     }
 
     /// Another program's file by that name: what is in it is no cover, and nobody hangs or crashes.

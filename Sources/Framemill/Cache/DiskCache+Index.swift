@@ -11,6 +11,12 @@ extension SQLite.Problem {
 
 extension DiskCache {
     private var path: String { folder + "/index.sqlite" }
+
+    /// Whether a folder has been one of a cache: looking into any other would make files there.
+    package static func isThere(in folder: String) -> Bool {
+        ["index.sqlite", "lock"].contains { CacheFiles.status(folder + "/" + $0) != nil }
+    }
+
     private var log: String { path + "-wal" }
     private var sharedMemory: String { path + "-shm" }
 
