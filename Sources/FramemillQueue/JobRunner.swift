@@ -67,6 +67,12 @@ struct JobRunner: Sendable {
             outcome.event = .back
             return .handedBack(after: .zero)
         }
+        // The disk or the store for results is the operator's to mend, and would else bury a whole queue.
+        if failure.reason == .writeFailed {
+            let wait = Duration.seconds(10) + .milliseconds(.random(in: 0..<5000))
+            (outcome.event, outcome.retrySeconds) = (.back, wait / .seconds(1))
+            return .handedBack(after: wait)
+        }
         // Its time does not come again.
         if failure.stage == .queue, failure.reason == .timeout {
             outcome.event = .dead
