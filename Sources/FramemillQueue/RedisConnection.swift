@@ -166,6 +166,16 @@ enum RedisProblem {
             Failure(
                 .writeFailed, .queue, "\(name) can't save to its disk and refuses writes, \(what)",
                 cause: words)
+        case "WRONGTYPE":
+            Failure(
+                .writeFailed, .queue,
+                "\(name) has something else under a name of the queue's, \(what): use another database, or remove it",
+                cause: words)
+        // Without a code of their own.
+        case _ where words.contains("DB index"):
+            Failure(.badOption, .queue, "\(name) has no such database: look at the address", cause: words)
+        case _ where words.contains("AUTH") && words.contains("without any password"):
+            Failure(.badOption, .queue, "\(name) wants no password: leave it out", cause: words)
         default: Failure(.internalError, .queue, "\(name) did not understand us, \(what)", cause: words)
         }
     }

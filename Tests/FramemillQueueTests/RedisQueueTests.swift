@@ -34,6 +34,27 @@ import Testing
         }
     }
 
+    @Test func aWrongPasswordOrDatabaseIsTheCallers() async throws {
+        let server = try RedisServer()
+        for (address, word) in [
+            ("unix://:secret@\(server.socket)", "password"), ("unix://\(server.socket)?db=99", "database"),
+        ] {
+            let queue = RedisQueue(try RedisAddress(address))
+            let failure = await #expect(throws: Failure.self) { try await queue.stats() }
+            #expect(failure?.reason == .badOption, "\(failure?.description ?? "")")
+            #expect(
+                failure?.message.contains(word) == true && failure?.description.contains("secret") == false)
+        }
+    }
+
+    @Test func anothersDataUnderOurNamesIsTheOperators() async throws {
+        let server = try RedisServer()
+        try server.tell("set", "framemill:prefetch", "hello")
+        let failure = await #expect(throws: Failure.self) { try await queue(server).stats() }
+        #expect(failure?.reason == .writeFailed, "\(failure?.description ?? "")")
+        #expect(failure?.message.contains("another database") == true)
+    }
+
     @Test func logsInAndChoosesItsDatabase() async throws {
         let server = try RedisServer(["--requirepass", "a@b"])
         await #expect(throws: Failure.self) { try await queue(server).stats() }
