@@ -9,23 +9,10 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
+source "$root/Tests/check.sh"
 lines=${1:-100000}
 [ "$lines" = short ] && lines=2000
 jobs=32
-passed=0
-failed=0
-
-check() { # check TEXT COMMAND...
-    local text=$1
-    shift
-    if "$@"; then
-        passed=$((passed + 1))
-        echo "ok    $text"
-    else
-        failed=$((failed + 1))
-        echo "FAIL  $text"
-    fi
-}
 
 binary=${FRAMEMILL_BINARY:-}
 if [ -z "$binary" ]; then

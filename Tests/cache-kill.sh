@@ -11,23 +11,10 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
+source "$root/Tests/check.sh"
 kills=1000
 bits=10000
 [ "${1:-}" != short ] || kills=60 bits=300
-passed=0
-failed=0
-
-check() { # check TEXT COMMAND...
-    local text=$1
-    shift
-    if "$@"; then
-        passed=$((passed + 1))
-        echo "ok    $text"
-    else
-        failed=$((failed + 1))
-        echo "FAIL  $text"
-    fi
-}
 
 bench=${FRAMEMILL_BENCH:-$root/.build/release/framemill-bench}
 binary=${FRAMEMILL_BINARY:-$root/.build/release/framemill}

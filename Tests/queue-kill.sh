@@ -9,23 +9,10 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
+source "$root/Tests/check.sh"
 jobs=${1:-10000}
 kills=${2:-100}
 [ "$jobs" = short ] && jobs=500 kills=5
-passed=0
-failed=0
-
-check() { # check TEXT COMMAND...
-    local text=$1
-    shift
-    if "$@"; then
-        passed=$((passed + 1))
-        echo "ok    $text"
-    else
-        failed=$((failed + 1))
-        echo "FAIL  $text"
-    fi
-}
 
 binary=${FRAMEMILL_BINARY:-}
 if [ -z "$binary" ]; then

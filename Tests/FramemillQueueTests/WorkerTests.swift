@@ -10,7 +10,7 @@ import Testing
 @Suite struct WorkerTests {
     typealias Make = @Sendable (Request) async throws(Failure) -> Artifact
 
-    private func worker(
+    func worker(
         _ queue: any JobQueue, _ hand: HandClock, _ outcomes: Record<JobOutcome>, jobs: Int? = nil,
         change: (inout Worker.Options) -> Void = { _ in }, _ make: @escaping Make
     ) -> Worker {
@@ -21,7 +21,7 @@ import Testing
         return Worker(queue, options, clock: hand.clock, report: { outcomes.note($0) }, make: make)
     }
 
-    private static func picture() -> Artifact { Artifact(bytes: [1, 2, 3], facts: Facts(), origin: .made) }
+    static func picture() -> Artifact { Artifact(bytes: [1, 2, 3], facts: Facts(), origin: .made) }
 
     @Test(arguments: Driver.present) func makesEveryJobOnceAndSaysSo(_ driver: Driver) async throws {
         let (place, outcomes, made) = (try Place(driver), Record<JobOutcome>(), Record<String>())
@@ -71,32 +71,6 @@ import Testing
         #expect(gone.map(\.event) == [.dead])
         #expect(gone.map(\.class) == ["permanent"])
         #expect(try await place.list(.dead).map(\.code) == ["http_404"])
-    }
-
-    /// A full disk, for longer than a job has tries: nothing is buried, and the job is done once there is room.
-    @Test(arguments: Driver.present) func waitsForAPlaceThatCantTakeResults(_ driver: Driver) async throws {
-        let (place, outcomes) = (try Place(driver), Record<JobOutcome>())
-        _ = try await place.add(jobs(0..<1))
-        let full = Mutex(10)
-        let worker = worker(place, place.hand, outcomes, jobs: 1, change: { $0.backoff.tries = 2 }) {
-            _ throws(Failure) in
-            let isFull = full.withLock { left in
-                left -= 1
-                return left >= 0
-            }
-            if isFull { throw Failure(.writeFailed, .store, "no space left on the device") }
-            return Self.picture()
-        }
-        let run = Task { await worker.run() }
-        for count in 1...10 {
-            await until { outcomes.count >= count }
-            place.hand.advance(.seconds(15))
-        }
-        await run.value
-        #expect(outcomes.all.map(\.event) == Array(repeating: .back, count: 10) + [.done])
-        #expect(outcomes.all.last?.tries == 1)
-        #expect(outcomes.all.first?.code == "write_failed")
-        #expect(try await place.stats().dead == 0)
     }
 
     @Test(arguments: Driver.present) func letsWhatRunsFinishOnceToldToStop(_ driver: Driver) async throws {

@@ -10,29 +10,28 @@ import Testing
 /// B29, B30, B52 and B53, as far as one process shows them. Plain calls from here block a little; no lane is
 /// needed.
 @Suite struct CacheDiskTests {
-    private let folder: TemporaryFolder
-    private let meters = Meters()
-    private let stop = Stop(after: .seconds(600))
+    let folder: TemporaryFolder
+    let meters = Meters()
+    let stop = Stop(after: .seconds(600))
 
     init() throws { folder = try TemporaryFolder() }
 
     /// The second that the cache believes it is.
-    private let clock = HandClock()
+    let clock = HandClock()
 
-    private func cache(_ bytes: Int64 = 64 << 20, entries: Int = 1000, touchSeconds: Int64 = 600) -> DiskCache
-    {
+    func cache(_ bytes: Int64 = 64 << 20, entries: Int = 1000, touchSeconds: Int64 = 600) -> DiskCache {
         DiskCache(
             folder: folder.path, bytes: bytes, entries: entries, meters: meters, touchSeconds: touchSeconds
         ) { [clock] in clock.second }
     }
 
     /// All but the index and what belongs to it.
-    private var files: [String] { folder.files.filter { !$0.hasPrefix("index.sqlite") && $0 != "lock" } }
+    var files: [String] { folder.files.filter { !$0.hasPrefix("index.sqlite") && $0 != "lock" } }
 
     /// Bytes in the folder, files that are being written included.
-    private func bytesOnDisk() throws -> Int { try folder.files.reduce(0) { try $0 + folder.read($1).count } }
+    func bytesOnDisk() throws -> Int { try folder.files.reduce(0) { try $0 + folder.read($1).count } }
 
-    private func index(_ sql: String) throws -> String {
+    func index(_ sql: String) throws -> String {
         try Tool.run("sqlite3", [folder.file("index.sqlite"), sql]).text
     }
 
@@ -183,166 +182,6 @@ import Testing
         #expect(meters.all == [:])
     }
 
-    @Test func makesItsFolderAgainWhenItVanishes() throws {
-        let cache = cache()
-        cache.store(picture(1), for: key(1))
-        #expect(cache.artifact(for: key(1)) != nil)
-        try FileManager.default.removeItem(atPath: folder.path)
-        // Whether its folder is still there is asked once a second.
-        clock.advance(1)
-        #expect(cache.artifact(for: key(1)) == nil)
-        cache.store(picture(2), for: key(2))
-        #expect(cache.artifact(for: key(2))?.bytes == picture(2).bytes)
-        #expect(meters.all == [:])
-    }
-
-    @Test func countsAndOutlivesAFolderThatCannotBe() throws {
-        let file = try folder.write([1], to: "file")
-        for path in [file, file + "/below", "/proc/nowhere"] {
-            let meters = Meters()
-            let cache = DiskCache(folder: path, bytes: 1 << 20, meters: meters) { 5 }
-            cache.store(picture(1), for: key(1))
-            cache.store(picture(2, byteCount: 20_000), for: key(2))
-            #expect(cache.artifact(for: key(1)) == nil)
-            // Tried once a second, so once.
-            #expect(meters.all == ["cache_write_failed": 2, "cache_index_failed": 1], "\(path)")
-            #expect(cache.held == 0)
-        }
-    }
-
-    @Test func countsAndOutlivesAFullDisk() throws {
-        let mount = try Tool.run("mount", ["-t", "tmpfs", "-o", "size=1m", "test", folder.path])
-        guard mount.status == 0 else {
-            print("*** SKIPPED: countsAndOutlivesAFullDisk may not mount here: \(mount.errorText)")
-            return
-        }
-        // Lazily, so that the folder is free whatever the test left open.
-        defer { _ = try? Tool.run("umount", ["-l", folder.path]) }
-        let cache = cache()
-        for number in 0..<20 { cache.store(picture(number, byteCount: 200_000), for: key(number)) }
-        let kept = (0..<20).filter {
-            cache.artifact(for: key($0))?.bytes == picture($0, byteCount: 200_000).bytes
-        }
-        // The disk is smaller than the limit: it is the free space that decides, and the newest that stays.
-        #expect((1..<5).contains(kept.count))
-        #expect(kept.contains(19))
-        #expect(files.count == kept.count)
-        for number in 100..<500 { cache.store(picture(number, byteCount: 9_000), for: key(number)) }
-        #expect(cache.artifact(for: key(499))?.bytes == picture(499, byteCount: 9_000).bytes)
-        // Somebody else takes the rest: nothing is kept, and nothing goes wrong.
-        _ = try Tool.run("dd", ["if=/dev/zero", "of=\(folder.file("other"))", "bs=4k"])
-        for number in 500..<600 {
-            cache.store(picture(number, byteCount: number % 2 == 0 ? 9_000 : 90_000), for: key(number))
-            if let found = cache.artifact(for: key(number)) {
-                #expect(found.bytes == picture(number, byteCount: number % 2 == 0 ? 9_000 : 90_000).bytes)
-            }
-        }
-        try FileManager.default.removeItem(atPath: folder.file("other"))
-        cache.store(picture(99, byteCount: 9_000), for: key(99))
-        #expect(cache.artifact(for: key(99)) != nil)
-    }
-
-    /// B30, and churn: entries of every size come, are used, and go.
-    @Test(arguments: [200_000, 12_000, 0])
-    func neverHoldsMoreThanItsLimitAndOneEntry(byteCount: Int) throws {
-        let limit = 2 << 20
-        let cache = cache(Int64(limit))
-        var random = SystemRandomNumberGenerator()
-        for number in 0..<150 {
-            let size = byteCount > 0 ? byteCount : Int.random(in: 0..<150_000, using: &random)
-            cache.store(picture(number, byteCount: size), for: key(number))
-            #expect(try bytesOnDisk() <= limit + size + 1000, "entry \(number)")
-            #expect(cache.artifact(for: key(number)) != nil, "entry \(number)")
-            if number % 7 == 0, cache.wantsTrim { cache.trim(stop: stop) }
-            clock.advance(60)
-        }
-        #expect(meters.count("cache_evicted") > 20)
-        #expect(meters.count("cache_write_skipped") == 0)
-        #expect(meters.count("cache_write_failed") == 0)
-        // Most of the limit is of use.
-        #expect(cache.held > limit / 2)
-        // Folders go with their entries: 256 * 256 of them would outweigh what they hold.
-        let folders = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        #expect(folders.count <= files.count + 4)
-    }
-
-    /// B52: the number of entries is bounded as well.
-    @Test func holdsNoMoreEntriesThanItMay() {
-        let cache = cache(entries: 100)
-        for number in 0..<300 {
-            cache.store(picture(number), for: key(number))
-            #expect(cache.status()?.entries ?? 0 <= 100)
-            clock.advance(1)
-        }
-        cache.trim(stop: stop)
-        #expect((80...90).contains(cache.status()?.entries ?? 0))
-        #expect(cache.artifact(for: key(299)) != nil)
-        #expect(cache.artifact(for: key(100)) == nil)
-    }
-
-    @Test func keepsNothingLargerThanItself() {
-        let cache = cache(1 << 20)
-        cache.store(picture(1, byteCount: 2 << 20), for: key(50))
-        #expect(cache.artifact(for: key(50)) == nil)
-        #expect(meters.all == ["cache_write_skipped": 1])
-    }
-
-    @Test func evictsWhatWasNotUsedForLongest() throws {
-        let cache = cache(1 << 20, touchSeconds: 0)
-        for number in 0..<4 {
-            cache.store(picture(number, byteCount: 180_000), for: key(number))
-            clock.advance(10)
-        }
-        // The oldest is asked for, and so it is not the oldest any more.
-        #expect(cache.artifact(for: key(0)) != nil)
-        cache.saveUse()
-        clock.advance(10)
-        for number in 4..<6 { cache.store(picture(number, byteCount: 180_000), for: key(number)) }
-        #expect((0..<6).map { cache.artifact(for: key($0)) != nil }.prefix(2) == [true, false])
-    }
-
-    @Test func countsWhatWasThereBefore() {
-        let before = cache()
-        for number in 0..<10 { before.store(picture(number, byteCount: number * 5000), for: key(number)) }
-        #expect(cache().status()?.entries == 10)
-        #expect(cache().held == before.held)
-        #expect(before.held > 10 * 4 * 5000)
-    }
-
-    /// B53: a folder that holds what nobody of us made, and no index.
-    @Test func goesOnPastWhatIsNotItsOwn() throws {
-        let before = cache()
-        for number in 0..<5 { before.store(picture(number, byteCount: 20_000), for: key(number)) }
-        try FileManager.default.removeItem(atPath: folder.file("index.sqlite"))
-        try FileManager.default.createSymbolicLink(
-            atPath: folder.file("aa"), withDestinationPath: folder.path)
-        try folder.write([1, 2, 3], to: "README")
-        try folder.write([1, 2, 3], to: "zz/zz/notes.txt")
-        try folder.write([1, 2, 3], to: "ab/cd/notes.txt")
-        let loop = place(key(900))
-        try folder.write([], to: loop)
-        try FileManager.default.removeItem(atPath: folder.file(loop))
-        try FileManager.default.createSymbolicLink(
-            atPath: folder.file(loop), withDestinationPath: folder.file(loop))
-        let cache = cache()
-        cache.trim(stop: stop)
-        #expect(cache.status()?.entries == 5)
-        for number in 0..<5 { #expect(cache.artifact(for: key(number)) != nil) }
-        for name in ["README", "zz/zz/notes.txt", "ab/cd/notes.txt"] { #expect(folder.files.contains(name)) }
-        #expect(cache.artifact(for: key(900)) == nil)
-        #expect(meters.count("cache_bad_entry") == 0)
-    }
-
-    @Test func stopsTrimmingWhenTold() {
-        let cache = cache(1 << 20)
-        for number in 0..<4 { cache.store(picture(number, byteCount: 180_000), for: key(number)) }
-        let count = files.count
-        let raised = Stop(after: .seconds(600))
-        raised.raise()
-        cache.trim(stop: raised)
-        #expect(files.count == count)
-    }
-
     /// A database that is no database, and one with holes: a new one, with the entries whose files are there.
     @Test(arguments: [0, 1, 2])
     func replacesADamagedIndex(kind: Int) throws {
@@ -377,36 +216,6 @@ import Testing
         #expect(meters.count("cache_index_damaged") > 0)
         for number in 0..<10 { #expect(cache.artifact(for: key(number)) != nil, "\(number)") }
         #expect(cache.verify(stop: stop)?.bad == 0)
-    }
-
-    @Test func readsAFolderThatCannotBeWritten() throws {
-        let cache = cache()
-        cache.store(picture(1), for: key(1))
-        let mount = try Tool.run("mount", ["--bind", folder.path, folder.path])
-        guard mount.status == 0 else {
-            print("*** SKIPPED: readsAFolderThatCannotBeWritten may not mount here: \(mount.errorText)")
-            return
-        }
-        defer { _ = try? Tool.run("umount", ["-l", folder.path]) }
-        _ = try Tool.run("mount", ["-o", "remount,ro,bind", folder.path])
-        let other = self.cache()
-        other.trim(stop: stop)
-        other.store(picture(2), for: key(2))
-        other.store(picture(3, byteCount: 30_000), for: key(3))
-        #expect(other.artifact(for: key(2)) == nil)
-        #expect(meters.count("cache_write_failed") >= 2)
-        if let found = other.artifact(for: key(1)) { #expect(found.bytes == picture(1).bytes) }
-    }
-
-    /// B53: an error that may pass, such as having no file handle left, is no reason to delete an entry.
-    @Test func keepsAnEntryThatCannotBeReadJustNow() throws {
-        let cache = cache()
-        cache.store(picture(1, byteCount: 20_000), for: key(1))
-        // What `open` says of a path that is too long stands in for it: not "no such file", not a damaged
-        // file.
-        let long = folder.path + "/" + String(repeating: "x/", count: 3000)
-        #expect(throws: CacheFiles.Trouble.unreadable) { _ = try CacheEntry.read(long, for: key(1)) }
-        #expect(cache.artifact(for: key(1)) != nil)
     }
 
     /// A renewed record stands in the index alone; the file keeps the one it was written with.
@@ -454,45 +263,6 @@ import Testing
         try folder.write([1, 2, 3], to: place(key(2)))
         if case .found = cache.entryAtOnce(for: key(2)) { Issue.record("served a damaged file") }
         #expect(files.contains(place(key(2))))
-    }
-
-    @Test func purgesWhatMatches() throws {
-        let cache = cache()
-        for number in 0..<20 {
-            var record = CacheRecord(
-                key: key(number), url: "http://h\(number % 2)/\(number)", host: "h\(number % 2)",
-                engineClass: number < 5 ? "gif" : "video", engineVersion: "\(number % 3)",
-                storedAt: Int64(number))
-            var outcome: Result<Artifact, Failure> = .success(picture(number, byteCount: number * 2000))
-            if number == 19 {
-                let failure = Failure(.http(404), .fetch, "gone")
-                record.refusal = .init(failure)
-                outcome = .failure(failure)
-            }
-            cache.store(CacheFound(outcome, record), for: key(number))
-        }
-        func count(_ set: (inout CacheFilter) -> Void) throws -> Int {
-            var (filter, count) = (CacheFilter(), 0)
-            set(&filter)
-            try cache.list(filter, stop: stop) { _ in count += 1 }
-            return count
-        }
-        #expect(try count { _ in } == 20)
-        #expect(try count { $0.host = "h1" } == 10)
-        #expect(try count { $0.url = "http://h0/4" } == 1)
-        #expect(try count { $0.prefix = "http://h1/1" } == 6)
-        #expect(try count { $0.storedUntil = 3 } == 4)
-        #expect(try count { $0.engineClass = "gif" } == 5)
-        #expect(try count { ($0.engineClass, $0.engineVersion) = ("gif", "1") } == 2)
-        #expect(try count { $0.kind = .failure } == 1)
-        var filter = CacheFilter()
-        filter.host = "h0"
-        #expect(cache.purge(filter, stop: stop) == 10)
-        #expect((0..<20).filter { cache.entry(for: key($0)) != nil } == Array(stride(from: 1, to: 20, by: 2)))
-        #expect(files.count == (0..<20).filter { $0 % 2 == 1 && $0 > 8 && $0 < 19 }.count)
-        #expect(cache.purge(CacheFilter(), stop: stop) == 10)
-        #expect(files == [])
-        #expect(cache.status()?.entries == 0)
     }
 }
 
