@@ -24,9 +24,16 @@ struct Enqueue {
         defer { queue.close() }
         let bell = try Bell()
         let lane = Lane("list", width: 1) { () throws(Failure) in try ListReader(list, bell: bell) }
+        let maker = JobMaker(recipe: recipe, priority: priority)
+        let printsIDs = arguments.has("ids")
+        let printsJSON = arguments.has("json")
         let answer = await signals.cancelling { () async -> Result<Summary, Failure> in
             do throws(Failure) {
-                return .success(try await add(lane, queue, recipe, priority, signals))
+                return .success(
+                    try await add(lane, queue, maker, signals) { line throws(Failure) in
+                        guard printsIDs else { return }
+                        try Output.result(printsJSON ? JSON.text(line) : Output.tame(line.text))
+                    })
             } catch {
                 return .failure(error)
             }
@@ -34,48 +41,92 @@ struct Enqueue {
         bell.ring()
         let summary = try answer.get()
         let text = "added=\(summary.added) duplicates=\(summary.duplicates) refused=\(summary.refused)"
-        try Output.result(arguments.has("json") ? JSON.text(summary) : text)
+        try Output.result(printsJSON ? JSON.text(summary) : text)
         if signals.isRaised { return .interrupted }
         return ExitCode(made: summary.added + summary.duplicates, failed: summary.refused)
     }
 
+    /// What became of one job, for `--ids`.
+    private struct Line: Encodable {
+        var line: Int
+        /// Of the job that is in the queue now.
+        var id: String
+        var added: Bool
+        var url: String
+
+        var text: String { "\(id) \(added ? "added" : "duplicate") \(url)" }
+    }
+
     private static func add(
-        _ lane: Lane<ListReader>, _ queue: any JobQueue, _ recipe: Recipe, _ priority: Priority,
-        _ signals: Signals
+        _ lane: Lane<ListReader>, _ queue: any JobQueue, _ maker: JobMaker, _ signals: Signals,
+        _ tell: (Line) throws(Failure) -> Void
     ) async throws(Failure) -> Summary {
         var summary = Summary()
         var hasEnded = false
         while !hasEnded, !signals.isRaised {
             let chunk = try await lane.run(stop: Stop()) { (reader, _) throws(Failure) in try reader.next() }
             hasEnded = chunk.hasEnded
-            var jobs: [FramemillQueue.Job] = []
+            var jobs: [(line: Int, job: FramemillQueue.Job)] = []
             for raw in chunk.lines {
-                switch ListLine(raw) {
-                case .nothing: continue
-                case .refused(_, let failure):
-                    Output.note(Output.tame("framemill: \(failure.message)"))
+                do throws(Failure) {
+                    guard let job = try maker.job(raw) else { continue }
+                    jobs.append((raw.number, job))
+                } catch {
+                    Output.note(Output.tame("framemill: line \(raw.number): \(error.message)"))
                     summary.refused += 1
-                case .entry(let entry): jobs.append(FramemillQueue.Job(entry, recipe, priority))
                 }
                 summary.lines += 1
             }
             for start in stride(from: 0, to: jobs.count, by: 500) {
-                let added = try await queue.add(Array(jobs[start..<min(start + 500, jobs.count)]))
-                summary.added += added.count { $0 == .added }
-                summary.duplicates += added.count { $0 != .added }
+                let part = jobs[start..<min(start + 500, jobs.count)]
+                for (one, outcome) in zip(part, try await queue.add(part.map(\.job))) {
+                    let (added, id) = (outcome == .added, outcome.holder ?? one.job.id)
+                    summary.added += added ? 1 : 0
+                    summary.duplicates += added ? 0 : 1
+                    // An id is the producer's word: two different jobs with one are a mistake of somebody's.
+                    if !added, id == one.job.id {
+                        Output.note(
+                            Output.tame(
+                                "framemill: line \(one.line) was not added: there is a job with the id \(id)")
+                        )
+                    }
+                    try tell(Line(line: one.line, id: id, added: added, url: one.job.shownURL))
+                }
             }
         }
         return summary
     }
 }
 
-extension FramemillQueue.Job {
-    /// The line's own name for it goes with it as `data`, and comes back with the outcome.
-    fileprivate init(_ entry: Entry, _ recipe: Recipe, _ priority: Priority) {
-        var recipe = recipe
-        if let at = entry.at { recipe.at = at }
-        self.init(entry.url, recipe: recipe, priority: priority)
-        (mirrors, data) = (entry.mirrors, entry.id)
-        key = pictureKey
+/// From lines to jobs.
+private struct JobMaker: Sendable {
+    var recipe: Recipe
+    var priority: Priority
+
+    /// `nil` for a line that says nothing.
+    /// - Throws: what is wrong with it.
+    func job(_ raw: RawLine) throws(Failure) -> FramemillQueue.Job? {
+        switch ListLine(raw) {
+        case .nothing: return nil
+        case .refused(_, let failure): throw failure
+        case .entry(let entry):
+            var job = FramemillQueue.Job(entry.url, recipe: recipe, priority: priority)
+            // An object is a job, of which a batch knows a few names only.
+            if let object = try? raw.text.get().trimming({ $0.isWhitespace || $0 == "\u{FEFF}" }),
+                object.hasPrefix("{")
+            {
+                job = try FramemillQueue.Job(json: String(object), over: recipe, priority: priority)
+            }
+            try job.check()
+            if entry.id == nil, job.key == nil, job.callback == nil { job.key = job.pictureKey }
+            return job
+        }
+    }
+}
+
+extension Added {
+    /// The job that stands in the way.
+    fileprivate var holder: String? {
+        if case .duplicate(let id) = self { id } else { nil }
     }
 }

@@ -27,7 +27,7 @@ struct Frames: Sendable {
 
     private init(_ options: FramesOptions) throws(Failure) {
         self.options = options
-        folder = options.out.map(OutputFolder.init)
+        folder = options.out.map { OutputFolder($0) }
         try folder?.prepare()
         mill = try Framemill(options.configuration, renderer: Imaging())
         width = Processors.available

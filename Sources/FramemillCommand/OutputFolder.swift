@@ -13,12 +13,18 @@ struct OutputFolder: Sendable {
     private static let counter = Atomic<Int>(0)
     private static let mark = ".framemill-"
 
-    init(_ path: String) { self.path = path }
+    private let option: String
+
+    /// - Parameter option: that named it, for what is said of it.
+    init(_ path: String, option: String = "--out") {
+        self.path = path
+        self.option = option
+    }
 
     /// Makes the directory and proves that it can be written, before anything is run.
     func prepare() throws(Failure) {
         do throws(Failure) { try make() } catch {
-            throw Failure(.badOption, .input, "--out \(path) cannot be made: \(error.message)")
+            throw Failure(.badOption, .input, "\(option) \(path) cannot be made: \(error.message)")
         }
         do throws(Failure) {
             try sweep()
@@ -27,7 +33,7 @@ struct OutputFolder: Sendable {
             // The path is used only within the call.
             _ = unsafe unlink(name)
         } catch {
-            throw Failure(.badOption, .input, "--out \(path) cannot be written: \(error.message)")
+            throw Failure(.badOption, .input, "\(option) \(path) cannot be written: \(error.message)")
         }
     }
 

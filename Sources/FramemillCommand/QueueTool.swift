@@ -18,10 +18,12 @@ struct QueueTool {
             throw Arguments.usage(
                 "\(word) is no action of queue\(nearest.map { "; did you mean \($0)?" } ?? ": \(words)")")
         }
-        let takesID = action == .show
-        guard arguments.positionals.count == (takesID ? 2 : 1) else {
-            throw Arguments.usage(
-                takesID ? "queue show takes one ID" : "queue \(word) takes no further argument")
+        let count = arguments.positionals.count - 1
+        switch action {
+        case .show where count != 1: throw Arguments.usage("queue show takes one ID")
+        case .show, .replay, .purge: break
+        case _ where count > 0: throw Arguments.usage("queue \(word) takes no further argument")
+        default: break
         }
         let tool = try QueueTool(arguments)
         defer { tool.queue.close() }
@@ -31,15 +33,16 @@ struct QueueTool {
     private static var words: String { Action.allCases.map(\.rawValue).joined(separator: ", ") }
 
     /// The queue that `--queue` names.
-    static func queue(_ arguments: Arguments) throws(Failure) -> any JobQueue {
+    static func queue(_ arguments: Arguments, mustExist: Bool = false) throws(Failure) -> any JobQueue {
         guard let address = arguments.text("queue") else {
             throw Arguments.usage("which queue? --queue \(QueueAddress.words)")
         }
-        return try QueueAddress.open(address)
+        return try QueueAddress.open(address, mustExist: mustExist)
     }
 
     private init(_ arguments: Arguments) throws(Failure) {
-        queue = try Self.queue(arguments)
+        // Who looks at a queue that is not there has mistyped it.
+        queue = try Self.queue(arguments, mustExist: true)
         filter = try JobFilter(arguments)
         printsJSON = arguments.has("json")
     }
@@ -57,13 +60,20 @@ struct QueueTool {
             }
             try Output.result(JSON.text(record))
         case .replay:
-            try choose(arguments)
-            let count = try await queue.replay(filter)
+            let ids = try choose(arguments)
+            let count = ids.isEmpty ? try await queue.replay(filter) : try await queue.replay(ids)
             try say(["replayed": count]) { "replayed=\(count)" }
+            try check(count, of: ids, "is among the failed ones")
         case .purge:
-            try choose(arguments)
-            let count = try await queue.purge(try Self.state(arguments) ?? .dead, filter)
+            let ids = try choose(arguments)
+            let state = try Self.state(arguments)
+            guard ids.isEmpty || state == nil else {
+                throw Arguments.usage("an ID says which job, whatever its --state is; give one of them")
+            }
+            let count =
+                ids.isEmpty ? try await queue.purge(state ?? .dead, filter) : try await queue.purge(ids)
             try say(["purged": count]) { "purged=\(count)" }
+            try check(count, of: ids, "is there and does not run")
         case .pause, .resume:
             let host = arguments.text("host")
             if action == .pause {
@@ -109,13 +119,24 @@ struct QueueTool {
     }
 
     /// Everything at once only for who says so.
-    private func choose(_ arguments: Arguments) throws(Failure) {
-        guard (filter == JobFilter()) == arguments.has("all") else {
+    /// - Returns: the ids that are named; none where the filter, or `--all`, chooses.
+    private func choose(_ arguments: Arguments) throws(Failure) -> [String] {
+        let ids = Array(arguments.positionals.dropFirst())
+        let choices = [!ids.isEmpty, filter != JobFilter(), arguments.has("all")].count { $0 }
+        guard choices == 1 else {
             throw Arguments.usage(
-                arguments.has("all")
-                    ? "--all and a choice contradict each other"
-                    : "which jobs? --code, --class, --host, --older-than, or --all")
+                choices > 1
+                    ? "an ID, --all, and a choice by --code, --class, --host or --older-than exclude each other"
+                    : "which jobs? an ID, --code, --class, --host, --older-than, or --all")
         }
+        return ids
+    }
+
+    private func check(_ count: Int, of ids: [String], _ what: String) throws(Failure) {
+        guard count < ids.count else { return }
+        throw Failure(
+            .notFound, .queue,
+            "\(ids.count - count) of \(ids.count) named jobs were passed over: no such job \(what)")
     }
 
     private func say(_ value: some Encodable, _ text: () -> String) throws(Failure) {

@@ -14,69 +14,89 @@ struct Work {
         // What a stranger put into a queue must not read the files of this machine.
         configuration.allowFiles = arguments.has("allow-files")
         let environment = ProcessInfo.processInfo.environment
+        let manager = ServiceManager(environment: environment)
+        let watch = try Watch(arguments, configuration)
+        let options = try options(arguments, configuration)
+        // Those that are late run beside as many that are not.
+        configuration.jobs = options.slots * 2
         let queue = try QueueTool.queue(arguments)
-        defer { queue.close() }
         let sink = try sink(arguments, configuration)
         let mill = try Framemill(configuration, renderer: Imaging())
         let printsJSON = arguments.has("json")
-        let pulse = Pulse()
+        let pulse = Pulse(floorBytes: watch.floorBytes)
         let worker = Worker(
-            queue, try options(arguments, configuration), sink: sink,
+            queue, options, sink: sink,
             callbacks: try Callbacks(configuration, secret: environment["FRAMEMILL_WEBHOOK_SECRET"])
         ) { outcome in
             pulse.note(outcome)
             // A log that can't be written is no reason to leave the work.
             try? Output.result(printsJSON ? outcome.json : Output.tame(outcome.line))
         } trouble: { failure in
+            pulse.note(.failure(failure))
             Output.note(Output.tame("framemill: \(failure)"))
         } make: { request throws(Failure) in
             try await mill.cover(for: request)
         }
+        let isOutgrown = try await work(queue, worker, watch, pulse, manager, mill, arguments, signals)
+        await mill.close()
+        queue.close()
+        // The port is free again; what else is open closes with the program.
+        if isOutgrown { throw Restart.now() }
+        return .allMade
+    }
+
+    /// - Returns: whether it ended because the process takes too much memory.
+    private static func work(
+        _ queue: any JobQueue, _ worker: Worker, _ watch: Watch, _ pulse: Pulse, _ manager: ServiceManager,
+        _ mill: Framemill, _ arguments: Arguments, _ signals: Signals
+    ) async throws(Failure) -> Bool {
         // Told at once, and before anything is leased, when the queue is not there.
         for warning in try await queue.stats().warnings { Output.note("framemill: \(warning)") }
         let health = try health(arguments) { path in
             let moment = Pulse.Moment(
                 running: worker.running, oldestSeconds: worker.oldestSeconds, isDraining: worker.isStopping,
-                meters: mill.meters)
+                deafSeconds: worker.deafSeconds, meters: mill.meters)
             return pulse.page(path, moment)
         }
-        let manager = ServiceManager(environment: environment)
         manager.ready("takes jobs")
-        await withTaskGroup(of: Void.self) { group in
+        defer { withExtendedLifetime(health) {} }
+        return await withTaskGroup(of: Bool.self) { group in
             group.addTask {
                 await signals.wait()
                 manager.stopping("takes no more jobs")
                 worker.stop()
+                return false
             }
-            group.addTask { await watch(queue, pulse) }
-            group.addTask { await tell(manager) }
+            group.addTask {
+                await watch.queue(queue, pulse)
+                return false
+            }
+            group.addTask {
+                await watch.room(pulse)
+                return false
+            }
+            group.addTask {
+                await tell(manager)
+                return false
+            }
+            group.addTask {
+                guard let words = await watch.memory() else { return false }
+                Output.note("framemill: \(words)")
+                manager.status("takes no more jobs, and starts again")
+                worker.stop()
+                return true
+            }
             await worker.run()
             group.cancelAll()
+            let isOutgrown = await group.contains(true)
+            return isOutgrown && !signals.isRaised
         }
-        await mill.close()
-        withExtendedLifetime(health) {}
-        return .allMade
-    }
-
-    /// Asks the queue how it is, as often as a scraper might want to know.
-    private static func watch(_ queue: any JobQueue, _ pulse: Pulse) async {
-        repeat {
-            do throws(Failure) { pulse.note(.success(try await queue.stats())) } catch {
-                pulse.note(.failure(error))
-            }
-        } while await pause(.seconds(2))
     }
 
     /// Signs of life for the watchdog of systemd. From a task, so that they end when tasks get no turn any more.
     private static func tell(_ manager: ServiceManager) async {
         guard let period = manager.watchdog else { return }
-        repeat { manager.alive() } while await pause(period)
-    }
-
-    /// `false` once the worker has ended.
-    private static func pause(_ time: Duration) async -> Bool {
-        do { try await Task.sleep(for: time) } catch { return false }
-        return true
+        repeat { manager.alive() } while await Watch.pause(period)
     }
 
     /// `nil` with `--listen none`.
@@ -114,6 +134,9 @@ struct Work {
         if let most = try arguments.whole("max-jobs", 1...Int.max) { options.jobs = most }
         if let width = try arguments.whole("per-host", 1...1024) { options.perHost = width }
         if let grace = try arguments.whole("grace", 0...86400) { options.grace = .seconds(grace) }
+        options.hostRate = try arguments.value(
+            "host-rate", or: "jobs a second, 0.001 up to 1000"
+        ) { Number.decimal($0).flatMap { (0.001...1000).contains($0) ? $0 : nil } }
         if let lease = try arguments.whole("lease", 3...86400) { options.lease = .seconds(lease) }
         if let tries = try arguments.whole("tries", 1...1000) { options.backoff.tries = tries }
         return options
@@ -128,26 +151,6 @@ struct Work {
         case let address where address.hasPrefix("s3://"): return try BucketSink(address, configuration)
         case let path: return try FolderSink(path)
         }
-    }
-}
-
-/// A directory; each picture appears whole under the name of its key.
-private struct FolderSink: Sink {
-    private let lane: Lane<OutputFolder>
-
-    init(_ path: String) throws(Failure) {
-        let folder = OutputFolder(path)
-        try folder.prepare()
-        // Most of a write is the wait for the disk, so a few at once.
-        lane = Lane("sink", width: 4) { () throws(Failure) in folder }
-    }
-
-    func put(_ artifact: Artifact, for job: FramemillQueue.Job) async throws(Failure) -> String? {
-        let name = OutputName.make(url: job.url, key: job.pictureKey, format: job.recipe.format)
-        try await lane.run(stop: Stop()) { (folder, _) throws(Failure) in
-            try folder.write(artifact.bytes, as: name)
-        }
-        return name
     }
 }
 

@@ -1,17 +1,30 @@
 internal import FoundationEssentials
+internal import Framemill
 public import FramemillMedia
 
 extension Job {
     /// Reads what a producer wrote.
-    /// - Parameter id: what the queue calls the job; it stands above an `id` in the text.
+    /// - Parameters:
+    ///   - id: what the queue calls the job; it stands above an `id` in the text.
+    ///   - recipe: what stands where the text says nothing, and `priority` likewise.
     /// - Throws: `badOption` or `badURL`, with what would be right.
-    public init(json: String, id: String? = nil) throws(Failure) {
+    public init(
+        json: String, id: String? = nil, over recipe: Recipe = Recipe(), priority: Priority = .backfill
+    ) throws(Failure) {
         let wire: Wire
         do { wire = try JSONDecoder().decode(Wire.self, from: Data(json.utf8)) } catch {
             throw Self.refused(Self.words(of: error))
         }
-        try self.init(wire)
+        try self.init(wire, recipe, priority)
         if let id { self.id = id }
+    }
+
+    /// Whether it could be made at all; a queue takes what could not, and it ends among the failed ones.
+    /// - Throws: `badURL` or `badOption`, with what would be right.
+    public func check() throws(Failure) {
+        for url in [url] + mirrors { try Request.check(url) }
+        if let callback { try Request.check(callback, isWeb: true) }
+        _ = try Job(json: json)
     }
 
     /// The same as one line of JSON, without what is as it would be anyway.
@@ -23,13 +36,13 @@ extension Job {
         return (try? encoder.encode(Wire(self))).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 
-    fileprivate init(_ wire: Wire) throws(Failure) {
+    private init(_ wire: Wire, _ recipe: Recipe, _ priority: Priority) throws(Failure) {
         if let schema = wire.schema, !(1...Job.schema).contains(schema) {
             throw Self.refused("its schema is \(schema), and this worker reads up to \(Job.schema)")
         }
         let url = wire.url.drop { $0.isWhitespace }
         guard !url.isEmpty else { throw Failure(.badURL, .input, "the job has an empty url") }
-        self.init(String(url), recipe: try Recipe(wire))
+        self.init(String(url), recipe: try Recipe(wire, over: recipe), priority: priority)
         if let id = wire.id?.text, !id.isEmpty { self.id = id }
         mirrors = wire.mirrors ?? []
         if let name = wire.priority {
@@ -42,8 +55,8 @@ extension Job {
         (notBefore, notAfter) = (wire.notBefore, wire.notAfter)
         for (name, seconds) in [("not-before", notBefore), ("not-after", notAfter)] {
             guard let seconds else { continue }
-            guard (0...1e11).contains(seconds) else {
-                throw Self.refused("\(name) \(seconds) is not understood: seconds since 1970")
+            guard Self.times.contains(seconds) else {
+                throw Self.refused("\(name) \(seconds) is not understood: seconds since 1970, at most 1e11")
             }
         }
     }

@@ -158,6 +158,21 @@ extension JobQueue {
         return jobs
     }
 
+    /// Puts one job in that could be made.
+    ///
+    ///     let queue = try QueueAddress.open("sqlite:queue.sqlite")
+    ///     var job = Job("https://example.org/clip.mp4", priority: .interactive)
+    ///     job.callback = "https://example.org/done"
+    ///     _ = try await queue.enqueue(job)
+    ///
+    /// For many at once `add` is faster, and checks nothing.
+    /// - Returns: whether it was added, or which job is there in its place.
+    /// - Throws: as `add` does, and what `Job.check` does.
+    public func enqueue(_ job: Job) async throws(Failure) -> Added {
+        try job.check()
+        return try await add([job])[0]
+    }
+
     /// Jobs in one state that the filter lets through, `limit` at most, in the order of the queue.
     public func list(
         _ state: JobState, _ filter: JobFilter = JobFilter(), limit: Int = .max

@@ -142,7 +142,7 @@ extension JobOutcome {
 
 extension Job {
     /// Without query, user and password.
-    var shownURL: String {
+    package var shownURL: String {
         let plain = url.prefix { $0 != "?" && $0 != "#" }
         guard let start = plain.firstRange(of: "://")?.upperBound else { return String(plain) }
         let authority = plain[start...].prefix { $0 != "/" }

@@ -31,7 +31,7 @@ extension QueueFile {
             return swept
         }
         // Cut to nothing while nobody works; beside others it would have to wait for them.
-        if try database.number("SELECT count(*) FROM (SELECT 1 FROM job WHERE state <= 1 LIMIT 1)") == 0 {
+        if try database.number("SELECT sum(jobs) FROM tally WHERE state <= 1") == 0 {
             try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
         }
         return swept
@@ -39,21 +39,28 @@ extension QueueFile {
 
     func stats(now: Int64) throws(SQLite.Problem) -> QueueStats {
         var stats = QueueStats()
-        let waiting = try database.prepare(
-            "SELECT count(*), min(due) FROM job WHERE state = 0 AND priority = ? AND due <= ?")
+        var counts: [Int64: Int] = [:]
+        try database.prepare("SELECT state, sum(jobs) FROM tally GROUP BY state").each {
+            counts[$0.int(0)] = Int($0.int(1))
+        }
+        func count(_ state: State) -> Int { counts[state.rawValue] ?? 0 }
+        (stats.running, stats.dead, stats.parked) = (count(.running), count(.dead), count(.parked))
+        // Of those that wait only the delayed ones are looked at: mostly few.
+        let depths = try database.prepare(
+            """
+            SELECT jobs, (SELECT count(*) FROM job WHERE state = 0 AND priority = ?1 AND due > ?2),
+                (SELECT due FROM job WHERE state = 0 AND priority = ?1 AND due <= ?2 ORDER BY due LIMIT 1)
+            FROM tally WHERE state = 0 AND priority = ?1
+            """)
         for priority in Priority.allCases {
             var depth = QueueStats.Depth()
-            try waiting.each(.int(Int64(priority.rawValue)), .int(now)) { row in
-                depth.waiting = Int(row.int(0))
-                if depth.waiting > 0 { depth.oldestMilliseconds = max(0, now - row.int(1)) }
+            try depths.each(.int(Int64(priority.rawValue)), .int(now)) { row in
+                depth.waiting = Int(row.int(0) - row.int(1))
+                stats.delayed += Int(row.int(1))
+                if !row.isNull(2) { depth.oldestMilliseconds = max(0, now - row.int(2)) }
             }
             stats.priorities[priority.name] = depth
         }
-        // State by state, each from its own index.
-        stats.delayed = Int(try database.number("SELECT count(*) FROM job WHERE state = 0")) - stats.waiting
-        stats.running = Int(try database.number("SELECT count(*) FROM job WHERE state = 1"))
-        stats.dead = Int(try database.number("SELECT count(*) FROM job WHERE state = 2"))
-        stats.parked = Int(try database.number("SELECT count(*) FROM job WHERE state = 3"))
         try database.prepare("SELECT done, paused FROM queue").each {
             (stats.done, stats.isPaused) = ($0.int(0), $0.int(1) != 0)
         }

@@ -6,7 +6,7 @@ internal import FramemillMedia
 extension QueueFile {
     func add(_ records: [JobRecord], depth: Int) throws(SQLite.Problem) -> Result<[Added], Failure> {
         try database.transaction { () throws(SQLite.Problem) in
-            let waiting = Int(try database.number("SELECT count(*) FROM job WHERE state = 0"))
+            let waiting = Int(try database.number("SELECT sum(jobs) FROM tally WHERE state = 0"))
             guard waiting + records.count <= depth else {
                 return .failure(Full.failure(waiting, records.count, rules: depth))
             }

@@ -7,13 +7,15 @@ internal import Framemill
 internal import FramemillMedia
 
 struct QueueFile: ~Copyable {
-    static let version: Int64 = 0x464D_5101
+    static let version: Int64 = 0x464D_5102
     static let pageByteCount: Int64 = 4096
     static let logPages: Int64 = 1000
 
     /// As numbers in the column `state`; what is delayed is waiting, with a time to come.
     enum State: Int64 { case waiting = 0, running, dead, parked }
 
+    private let path: String
+    private let identity: FileIdentity?
     let database: SQLite
     let insert: Statement
     let holder: Statement
@@ -67,8 +69,19 @@ struct QueueFile: ~Copyable {
         let result = try database.prepare(
             "INSERT INTO result(id, key, code, result, ended) VALUES (?, ?, ?, ?, ?)")
         return QueueFile(
-            database: database, insert: insert, holder: holder, nextReady: nextReady, nextAged: nextAged,
+            path: path, identity: FileIdentity(path), database: database, insert: insert, holder: holder,
+            nextReady: nextReady, nextAged: nextAged,
             start: start, park: park, keep: keep, finish: finish, release: release, bury: bury, result: result
+        )
+    }
+
+    /// SQLite goes on with a file that has no name any more, and what is put there is lost with the process.
+    /// - Throws: `writeFailed` once the file was removed, or another stands in its place.
+    func checkPlace() throws(Failure) {
+        guard FileIdentity(path) != identity else { return }
+        throw Failure(
+            .writeFailed, .queue,
+            "the queue's file \(path) was removed or replaced while it was in use; put it back, or start anew"
         )
     }
 
@@ -109,6 +122,23 @@ struct QueueFile: ~Copyable {
         CREATE TABLE result(
             number INTEGER PRIMARY KEY, id TEXT NOT NULL, key TEXT, code TEXT NOT NULL, result TEXT NOT NULL,
             ended INTEGER NOT NULL);
+        -- How many jobs are in each state: kept by triggers, so that it holds for what is written by hand too, and to
+        -- know it takes no look at a million rows.
+        CREATE TABLE tally(
+            state INTEGER NOT NULL, priority INTEGER NOT NULL, jobs INTEGER NOT NULL,
+            PRIMARY KEY(state, priority)) WITHOUT ROWID;
+        INSERT INTO tally SELECT s.value, p.value, 0 FROM json_each('[0, 1, 2, 3]') s, json_each('[0, 1, 2]') p;
+        CREATE TRIGGER job_added AFTER INSERT ON job BEGIN
+            UPDATE tally SET jobs = jobs + 1 WHERE state = NEW.state AND priority = NEW.priority;
+        END;
+        CREATE TRIGGER job_gone AFTER DELETE ON job BEGIN
+            UPDATE tally SET jobs = jobs - 1 WHERE state = OLD.state AND priority = OLD.priority;
+        END;
+        CREATE TRIGGER job_moved AFTER UPDATE OF state, priority ON job
+        WHEN (OLD.state, OLD.priority) <> (NEW.state, NEW.priority) BEGIN
+            UPDATE tally SET jobs = jobs - 1 WHERE state = OLD.state AND priority = OLD.priority;
+            UPDATE tally SET jobs = jobs + 1 WHERE state = NEW.state AND priority = NEW.priority;
+        END;
         CREATE TABLE paused(host TEXT PRIMARY KEY) WITHOUT ROWID;
         CREATE TABLE queue(
             token INTEGER NOT NULL, turn INTEGER NOT NULL, done INTEGER NOT NULL, paused INTEGER NOT NULL);
@@ -120,8 +150,10 @@ struct QueueFile: ~Copyable {
                 json_extract(NEW.job, '$.key'), NEW.job,
                 CASE json_extract(NEW.job, '$.priority')
                     WHEN 'interactive' THEN 0 WHEN 'prefetch' THEN 1 ELSE 2 END,
-                max(now, coalesce(CAST(json_extract(NEW.job, '$."not-before"') * 1000 AS INTEGER), 0)), now
-            FROM (SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER) AS now);
+                -- A time that no job may name is none: whoever takes the job finds it wrong, and it is buried at once.
+                CASE WHEN start BETWEEN 0 AND 1e11 THEN max(now, CAST(start * 1000 AS INTEGER)) ELSE now END, now
+            FROM (SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER) AS now,
+                json_extract(NEW.job, '$."not-before"') AS start);
         END;
         PRAGMA user_version = \(version);
         """

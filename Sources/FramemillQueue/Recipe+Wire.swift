@@ -2,11 +2,13 @@ internal import FramemillMedia
 
 extension Recipe {
     /// From the words of a job; every refusal says what would be right.
-    init(_ wire: Wire) throws(Failure) {
-        self.init()
-        animated = try Animated(wire)
+    /// - Parameter base: what stands where the job says nothing.
+    init(_ wire: Wire, over base: Recipe) throws(Failure) {
+        self = base
+        animated = try Animated(wire, over: base.animated)
+        let usual = base.animated != nil && animated == nil ? Recipe().format : base.format
         format =
-            try Self.choice("format", wire.format, "jpeg, png or webp") ?? (animated == nil ? .jpeg : .webp)
+            try Self.choice("format", wire.format, "jpeg, png or webp") ?? (animated == nil ? usual : .webp)
         guard animated == nil || format == .webp else {
             throw Job.refused("an animation is written as webp, not as \(format.rawValue)")
         }
@@ -17,9 +19,9 @@ extension Recipe {
         if let color = wire.background {
             background = try Self.read("background", color, "a colour as #rrggbb", RGB.init(typed:))
         }
-        enlarge = wire.enlarge ?? false
-        quality = try Self.whole("quality", wire.quality, 1...100)
-        effort = try Self.whole("effort", wire.effort, 0...6)
+        enlarge = wire.enlarge ?? enlarge
+        quality = try Self.whole("quality", wire.quality, 1...100) ?? quality
+        effort = try Self.whole("effort", wire.effort, 0...6) ?? effort
     }
 
     private static func choice<Value: RawRepresentable<String>>(
@@ -50,8 +52,8 @@ extension Recipe {
 }
 
 extension Recipe.Animated {
-    fileprivate init?(_ wire: Wire) throws(Failure) {
-        guard wire.animated == true else {
+    fileprivate init?(_ wire: Wire, over base: Self?) throws(Failure) {
+        guard wire.animated ?? (base != nil) else {
             let given = [
                 ("max-frames", wire.maxFrames != nil), ("max-fps", wire.maxFramesPerSecond != nil),
                 ("lossless", wire.lossless != nil), ("duration", wire.duration != nil),
@@ -61,15 +63,15 @@ extension Recipe.Animated {
             }
             return nil
         }
-        self.init()
-        maxFrames = try Recipe.whole("max-frames", wire.maxFrames, 1...100_000)
+        self = base ?? Self()
+        maxFrames = try Recipe.whole("max-frames", wire.maxFrames, 1...100_000) ?? maxFrames
         if let rate = wire.maxFramesPerSecond {
             guard rate > 0, rate <= 1000 else {
                 throw Job.refused("max-fps \(rate) is not above 0 and at most 1000")
             }
             maxFramesPerSecond = rate
         }
-        lossless = wire.lossless ?? false
+        lossless = wire.lossless ?? lossless
         if let seconds = wire.duration {
             guard seconds > 0, seconds <= 3600 else {
                 throw Job.refused("duration \(seconds) is not above 0 and at most 3600 seconds")

@@ -25,11 +25,17 @@ public final class SQLiteQueue: JobQueue {
     private let watch: Lane<FileWatch>
 
     /// Opens the file at the first call, and makes it when it is new. The folder must be there.
-    public init(_ path: String, rules: QueueRules = QueueRules(), clock: QueueClock = .system) {
+    /// - Parameter mustExist: makes none; then calls fail with `notFound` where there is no such file.
+    public init(
+        _ path: String, rules: QueueRules = QueueRules(), mustExist: Bool = false, clock: QueueClock = .system
+    ) {
         self.rules = rules
         self.clock = clock
         watch = Lane("watch", width: 1, stackBytes: 1 << 18) { FileWatch(path + "-wal") }
         lane = Lane("queue", width: 1, stackBytes: 1 << 20) { () throws(Failure) in
+            if mustExist, FileIdentity(path) == nil {
+                throw Failure(.notFound, .queue, "there is no queue at \(path)")
+            }
             do throws(SQLite.Problem) { return try QueueFile.open(path) } catch {
                 throw QueueFile.failure(error)
             }
@@ -116,6 +122,7 @@ public final class SQLiteQueue: JobQueue {
     ) async throws(Failure) -> Value {
         try await shielded { [lane] () throws(Failure) in
             try await lane.run(stop: Stop()) { file, _ throws(Failure) in
+                try file.checkPlace()
                 do throws(SQLite.Problem) { return try body(&file) } catch {
                     throw QueueFile.failure(error)
                 }

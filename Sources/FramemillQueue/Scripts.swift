@@ -176,7 +176,9 @@ enum Script: String, CaseIterable {
             return false
           end
           if key ~= '' then call('HSET', K'keys', key, id) end
-          local after = type(job['not-before']) == 'number' and job['not-before'] * 1000 or 0
+          local after = job['not-before']
+          -- A time that no job may name is none: whoever takes the job finds it wrong, and it is buried at once.
+          after = type(after) == 'number' and after >= 0 and after <= 1e11 and after * 1000 or 0
           local due = math.max(millis(entry), after)
           call('HSET', J(id), 'job', text, 'key', key, 'priority', p, 'host', hostOf(job.url or ''), 'tries', 0,
             'token', 0, 'added', N(millis(entry)), 'due', N(due), 'state', 'waiting', 'entry', entry)

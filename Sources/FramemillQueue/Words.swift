@@ -35,5 +35,11 @@ extension JobRecord {
 }
 
 extension Job {
-    var notBeforeMilliseconds: Int64 { Int64((notBefore ?? 0) * 1000) }
+    /// Seconds since 1970 that a job may name; beyond it lies the year 5138.
+    static let times = 0...1e11
+
+    var notBeforeMilliseconds: Int64 {
+        guard let notBefore, Self.times.contains(notBefore) else { return 0 }
+        return Int64(notBefore * 1000)
+    }
 }

@@ -17,14 +17,19 @@ public final class Worker: Sendable {
     public struct Options: Sendable {
         /// In leases and logs; two workers must not share one.
         public var name: String
-        /// Jobs worked on at once. Most wait for bytes.
+        /// Jobs worked on at once. Most wait for bytes. One that takes longer than `late` gives its slot to another and
+        /// goes on beside it, so that sources that stand still hold nobody up; twice as many jobs run at the very most.
         public var slots: Int = 32
+        /// Longer than nearly every job takes.
+        public var late: Duration = .seconds(1)
         /// After a crash the others wait this long before they take over. Held on to three times within it.
         public var lease: Duration = .seconds(30)
         /// How long what runs may go on once the worker is told to stop.
         public var grace: Duration = .seconds(10)
         /// Jobs of one host at once.
         public var perHost: Int = 4
+        /// Jobs of one host that this worker starts in a second; `nil`: any number.
+        public var hostRate: Double?
         /// Ends by itself after so many; `nil`: never.
         public var jobs: Int?
         public var backoff = Backoff()
@@ -57,6 +62,8 @@ public final class Worker: Sendable {
         var timer: Task<Void, Never>?
         /// The grace is over.
         var isOver = false
+        /// When the read that waits for jobs last came back.
+        var heard = ContinuousClock.now
     }
     private let queue: any JobQueue
     private let options: Options
@@ -84,7 +91,8 @@ public final class Worker: Sendable {
         self.report = report
         self.trouble = trouble
         runner = JobRunner(
-            hosts: Hosts(width: options.perHost, clock: clock), backoff: options.backoff, sink: sink,
+            hosts: Hosts(width: options.perHost, rate: options.hostRate, clock: clock),
+            backoff: options.backoff, sink: sink,
             callbacks: callbacks, clock: clock, make: make)
         (wakes, bell) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -97,6 +105,10 @@ public final class Worker: Sendable {
         let begun = state.withLock { $0.running.values.map(\.begun).min() }
         return begun.map { max(0, Double(clock.now() - $0) / 1000) } ?? 0
     }
+
+    /// For how long the read that waits for jobs has not come back, or failed: on a connection of its own, which
+    /// may be dead while all others live.
+    package var deafSeconds: Double { state.withLock { $0.heard.duration(to: .now) / .seconds(1) } }
 
     /// Whether it takes no more jobs.
     package var isStopping: Bool { state.withLock { $0.isStopping } }
@@ -179,9 +191,13 @@ public final class Worker: Sendable {
     }
 
     private func lease() async {
+        let limit = clock.now() - options.late.wholeMilliseconds
         let free = state.withLock { state in
             guard !state.isStopping else { return 0 }
-            return min(options.slots - state.running.count, (options.jobs ?? .max) - state.started)
+            let inTime = state.running.values.count { $0.begun > limit }
+            return min(
+                options.slots - inTime, options.slots * 2 - state.running.count,
+                (options.jobs ?? .max) - state.started)
         }
         guard free > 0 else { return }
         do throws(Failure) {
@@ -260,6 +276,7 @@ public final class Worker: Sendable {
         while !Task.isCancelled {
             do throws(Failure) {
                 try await queue.arrival(within: .milliseconds(500))
+                state.withLock { $0.heard = .now }
                 bell.yield()
             } catch {
                 // Who leases says what is wrong.

@@ -65,8 +65,8 @@ import Testing
     }
 
     @Test func stopsWhenToldTo() throws {
-        _ = try queue("pause")
         _ = try command.run("enqueue", "-", "--queue", "sqlite:q", input: "a.mp4\n")
+        _ = try queue("pause")
         let worker = try command.start(
             "worker", "--queue", "sqlite:q", "--allow-files", "--grace", "5", "--sink", "out")
         // It has begun once its sink is there.

@@ -40,12 +40,17 @@ struct ResponseHead: Sendable {
         }
     }
 
+    /// A year; more is a slip, and would overflow as milliseconds.
+    private static let longestWaitSeconds = 31_536_000
+
     /// Seconds of `Retry-After`, which names them or a date (RFC 9110, 10.2.3); a date that has passed is 0.
     /// - Parameter now: seconds since 1970.
     func retryAfterSeconds(now: Int = time(nil)) -> Int? {
         guard let text = self["retry-after"]?.filter({ $0 != "\t" }) else { return nil }
-        if let seconds = Int(text.filter { $0 != " " }) { return seconds >= 0 ? seconds : nil }
-        return HTTPDate.seconds(text).map { max(0, $0 - now) }
+        if let seconds = Int(text.filter { $0 != " " }) {
+            return seconds >= 0 ? min(seconds, Self.longestWaitSeconds) : nil
+        }
+        return HTTPDate.seconds(text).map { min(max(0, $0 - now), Self.longestWaitSeconds) }
     }
 
     /// `bytes 0-99/1000`, with `nil` for a total of `*`; `nil` when the header is absent or makes no sense.

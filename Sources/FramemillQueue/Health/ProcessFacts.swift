@@ -2,8 +2,8 @@ internal import FoundationEssentials
 internal import Glibc
 
 /// What the kernel says of this process, under the names that all Prometheus clients use.
-struct ProcessFacts {
-    var residentBytes = 0
+package struct ProcessFacts {
+    package var residentBytes = 0
     var virtualBytes = 0
     var threads = 0
     var openFiles = 0
@@ -11,7 +11,7 @@ struct ProcessFacts {
     var cpuSeconds = 0.0
 
     /// Reads /proc; what can't be read stays 0.
-    static func now() -> ProcessFacts {
+    package static func now() -> ProcessFacts {
         var facts = ProcessFacts()
         if let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) {
             // "size resident shared …", in pages (proc(5)).

@@ -11,13 +11,19 @@ package final class Pulse: Sendable {
         /// For how long the oldest job has been in hand, in seconds.
         package var oldestSeconds: Double
         package var isDraining: Bool
+        /// For how long nobody listened for new jobs.
+        package var deafSeconds: Double
         /// `Framemill.meters`.
         package var meters: [String: Int]
 
-        package init(running: Int, oldestSeconds: Double, isDraining: Bool, meters: [String: Int]) {
+        package init(
+            running: Int, oldestSeconds: Double, isDraining: Bool, deafSeconds: Double = 0,
+            meters: [String: Int]
+        ) {
             self.running = running
             self.oldestSeconds = oldestSeconds
             self.isDraining = isDraining
+            self.deafSeconds = deafSeconds
             self.meters = meters
         }
     }
@@ -34,8 +40,10 @@ package final class Pulse: Sendable {
         var queueTrouble: String?
         var sinkTrouble: String?
         var stats = QueueStats()
+        var freeBytes: Int?
     }
     private let state: Mutex<State>
+    private let floorBytes: Int
     private let work = Histogram()
     private let wait = Histogram([0.01, 0.1, 1, 10, 60, 600, 3600, 86400])
 
@@ -43,7 +51,11 @@ package final class Pulse: Sendable {
     /// short that the page is red within ten seconds.
     package static let patience = 8.0
 
-    package init(now: ContinuousClock.Instant = .now) { state = Mutex(State(lastEnd: now)) }
+    /// - Parameter floorBytes: with less than this free where results go, no job can finish.
+    package init(floorBytes: Int = 0, now: ContinuousClock.Instant = .now) {
+        self.floorBytes = floorBytes
+        state = Mutex(State(lastEnd: now))
+    }
 
     package func note(_ outcome: JobOutcome, now: ContinuousClock.Instant = .now) {
         // A job that was put off because its host is busy was not worked on.
@@ -75,6 +87,9 @@ package final class Pulse: Sendable {
         }
     }
 
+    /// What is free where results go.
+    package func note(freeBytes: Int?) { state.withLock { $0.freeBytes = freeBytes } }
+
     /// The answer to GET `path`; `nil` where there is none.
     package func page(
         _ path: String, _ moment: Moment, now: ContinuousClock.Instant = .now
@@ -90,7 +105,9 @@ package final class Pulse: Sendable {
     private func readiness(_ moment: Moment, _ now: ContinuousClock.Instant) -> Readiness {
         var signs = Readiness.Signs()
         (signs.running, signs.isDraining) = (moment.running, moment.isDraining)
+        signs.deafSeconds = moment.deafSeconds
         let seconds = state.withLock { state in
+            signs.free = state.freeBytes.map { ($0, floorBytes) }
             (signs.queueTrouble, signs.sinkTrouble) = (state.queueTrouble, state.sinkTrouble)
             return state.lastEnd.duration(to: now) / .seconds(1)
         }
@@ -143,6 +160,9 @@ package final class Pulse: Sendable {
         page.counter(
             "framemill_events_total", "What else is counted, as in Framemill.meters.",
             moment.meters.sorted { $0.key < $1.key }.map { ([("event", $0.key)], Double($0.value)) })
+        if let free = state.freeBytes {
+            page.gauge("framemill_disk_free_bytes", "Free where results go.", Double(free))
+        }
         ProcessFacts.now().write(to: &page)
         return page.text
     }

@@ -10,6 +10,8 @@ package struct Readiness: Sendable, Equatable {
     package struct Signs: Sendable {
         /// Why the last call to the queue failed.
         package var queueTrouble: String?
+        /// For how long nobody listened for new jobs, in seconds.
+        package var deafSeconds = 0.0
         /// Why the last result could not be put where it belongs.
         package var sinkTrouble: String?
         package var isDraining = false
@@ -32,6 +34,10 @@ package struct Readiness: Sendable, Equatable {
         troubles = []
         if signs.isDraining { troubles.append("draining: no new jobs are taken") }
         if let trouble = signs.queueTrouble { troubles.append("queue: \(trouble)") }
+        if signs.deafSeconds > patience {
+            troubles.append(
+                "queue: the read that waits for jobs has not come back for \(Int(signs.deafSeconds)) s")
+        }
         if let trouble = signs.sinkTrouble { troubles.append("sink: \(trouble)") }
         if let free = signs.free, free.bytes < free.floor {
             troubles.append("disk: \(free.bytes) bytes are free, \(free.floor) must be")
