@@ -34,6 +34,43 @@ import Testing
         #expect(try Job(json: job.json) == job)
     }
 
+    @Test func standsOverAnotherRecipe() throws {
+        var recipe = Recipe()
+        (recipe.box, recipe.format, recipe.quality) = (.longestSide(99), .png, 7)
+        let url = #""url":"https://e.org/x""#
+        #expect(try Job(json: "{\(url)}", over: recipe, priority: .prefetch).recipe == recipe)
+        #expect(try Job(json: "{\(url)}", over: recipe, priority: .prefetch).priority == .prefetch)
+        #expect(try Job(json: #"{"size":5,\#(url)}"#, over: recipe).recipe.box == .longestSide(5))
+        #expect(try Job(json: #"{"animated":true,\#(url)}"#, over: recipe).recipe.format == .webp)
+        recipe.animated = Recipe.Animated()
+        recipe.format = .webp
+        #expect(
+            try Job(json: #"{"max-fps":5,\#(url)}"#, over: recipe).recipe.animated?.maxFramesPerSecond == 5)
+        #expect(try Job(json: #"{"animated":false,\#(url)}"#, over: recipe).recipe.format == .jpeg)
+    }
+
+    /// What no worker could ever make.
+    private static let wrong: [(words: String, change: @Sendable (inout Job) -> Void)] = [
+        ("ftp: is not supported", { $0.url = "ftp://e.org/x" }), ("empty", { $0.url = "" }),
+        ("data: is not supported", { $0.mirrors = ["data:,"] }),
+        ("an http or https address is wanted", { $0.callback = "/etc/passwd" }),
+        ("at most 1e11", { $0.notBefore = 1e300 }), ("at most 1e11", { $0.notAfter = -1 }),
+        ("outside of 1 to 100", { $0.recipe.quality = 101 }),
+    ]
+
+    @Test(arguments: wrong.indices) func isCheckedBeforeItIsAdded(_ index: Int) async throws {
+        var job = Job("https://e.org/x")
+        try job.check()
+        Self.wrong[index].change(&job)
+        let (queue, wrong) = (MemoryQueue(), job)
+        let failure = await #expect(throws: Failure.self) {
+            let added = try await queue.enqueue(wrong)
+            Issue.record("it was taken: \(added)")
+        }
+        #expect(failure?.message.contains(Self.wrong[index].words) == true, "\(failure?.message ?? "")")
+        #expect(try await queue.stats().waiting == 0)
+    }
+
     @Test func needsNothingButAURL() throws {
         let job = try Job(json: #"{"url":"https://e.org/x"}"#)
         #expect(job.recipe == Recipe())
@@ -56,6 +93,8 @@ import Testing
         (#"{"url":"u","max-fps":5}"#, "\"animated\": true is missing"),
         (#"{"url":"u","animated":true,"format":"png"}"#, "not as png"),
         (#"{"url":"u","not-before":-1}"#, "seconds since 1970"),
+        (#"{"url":"u","not-before":1e300}"#, "at most 1e11"),
+        (#"{"url":"u","not-after":1e300}"#, "at most 1e11"),
         (#"{"url":"u","quality":"80"}"#, "quality is of the"),
     ])
     func saysWhatIsWrongWithAJob(_ json: String, _ words: String) {

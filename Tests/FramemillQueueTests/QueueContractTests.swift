@@ -186,4 +186,19 @@ import Testing
         place.hand.advance(.seconds(1_100_000_000))
         #expect(try await place.urls(5) == ["https://example.org/3"])
     }
+
+    /// It would wait for ever, and nobody would know why.
+    @Test(arguments: Driver.shared) func buriesWhatNamesATimeThatNeverComes(_ driver: Driver) async throws {
+        let place = try Place(driver)
+        _ = try await place.stats()
+        let line = #"{"url":"https://example.org/1","not-before":1e300}"#
+        if driver == .sqlite {
+            try Tool.output("sqlite3", [place.path, "INSERT INTO enqueue VALUES ('\(line)')"])
+        } else {
+            try place.server!.tell("XADD", "framemill:backfill", "*", "job", line)
+        }
+        place.hand.advance(.seconds(3_000_000_000))
+        #expect(try await place.lease(5, worker: "one", for: .seconds(9)).isEmpty)
+        #expect(try await place.list(.dead).first?.message?.contains("at most 1e11") == true)
+    }
 }

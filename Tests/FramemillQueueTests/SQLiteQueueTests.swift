@@ -36,6 +36,49 @@ import Testing
         #expect(failure?.cause?.contains("no/q") == true)
     }
 
+    @Test func saysThatItsFileWasRemovedOrReplaced() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("q")
+        let queue = SQLiteQueue(path)
+        _ = try await queue.add(jobs(0..<1))
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".old")
+        var failure = await #expect(throws: Failure.self) { try await queue.stats() }
+        #expect(failure?.reason == .writeFailed)
+        #expect(failure?.message.contains("removed or replaced") == true)
+        let other = SQLiteQueue(path)
+        _ = try await other.add(jobs(1..<2))
+        failure = await #expect(throws: Failure.self) {
+            try await queue.handOut(1, worker: "", for: .seconds(9))
+        }
+        #expect(failure?.message.contains("removed or replaced") == true)
+        #expect(try await other.stats().waiting == 1)
+    }
+
+    @Test func makesNoFileWhereOneMustBeThere() async throws {
+        let folder = try TemporaryFolder()
+        let failure = await #expect(throws: Failure.self) {
+            try await SQLiteQueue(folder.file("q"), mustExist: true).stats()
+        }
+        #expect(failure?.reason == .notFound)
+        #expect(folder.files.isEmpty)
+    }
+
+    /// Whatever writes the rows, by any of the ways.
+    @Test func countsWhatIsWrittenByHand() async throws {
+        let place = try Place(.sqlite)
+        _ = try await place.add(jobs(0..<5) + jobs(5..<6, .interactive))
+        func sql(_ text: String) throws { try Tool.output("sqlite3", [place.path, text]) }
+        try sql(
+            #"INSERT INTO enqueue(job) VALUES ('{"url": "u"}'), ('{"url": "v", "priority": "prefetch"}')"#)
+        try sql("DELETE FROM job WHERE number <= 2; UPDATE job SET priority = 1 WHERE number = 3")
+        try sql("UPDATE job SET state = 2 WHERE number = 4")
+        let stats = try await place.stats()
+        let waiting = Priority.allCases.map { stats.priorities[$0.name]?.waiting }
+        #expect(waiting == [1, 1, 1])
+        // The clock of the test stands long before that of the trigger.
+        #expect((stats.delayed, stats.dead, stats.running) == (2, 1, 0))
+    }
+
     @Test func putsBackARunningJobWhoseLeaseWasDeletedByHand() async throws {
         let place = try Place(.sqlite)
         _ = try await place.add(jobs(0..<1))
