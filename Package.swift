@@ -19,6 +19,7 @@ let walls = [
     ("CCurl", "libcurl"),
     ("CSQLite", "sqlite3"),
     ("CCrypto", "libcrypto"),
+    ("CXXHash", "libxxhash"),
     ("CRedis", "hiredis"),
     ("CMicrohttpd", "libmicrohttpd"),
 ]
@@ -45,7 +46,7 @@ let package = Package(
         target("FramemillMedia", []),
         target("FramemillEngine", ["FramemillMedia"]),
         target("FramemillImaging", ["FramemillMedia", "FramemillEngine", "CFFmpeg", "CGIF", "CImage"]),
-        target("Framemill", ["FramemillMedia", "FramemillEngine", "CCurl", "CSQLite", "CCrypto"]),
+        target("Framemill", ["FramemillMedia", "FramemillEngine", "CCurl", "CSQLite", "CCrypto", "CXXHash"]),
         target(
             "FramemillQueue",
             ["Framemill", "FramemillMedia", "FramemillEngine", "CRedis", "CMicrohttpd"]),

@@ -1,22 +1,28 @@
+internal import FramemillMedia
 internal import Glibc
 
 /// Milliseconds per stage of one picture.
 struct StageTimer {
     private let began = ContinuousClock.now
     private var last = ContinuousClock.now
-    private var spent: [String: Double] = [:]
+    private var spent = StageTimes()
 
     /// Ends a stage: the time since the last lap is its.
     mutating func lap(_ stage: String, without waited: Duration = .zero) {
         let now = ContinuousClock.now
-        spent[stage, default: 0] += Self.milliseconds(last.duration(to: now) - waited)
-        if waited > .zero { spent["fetch", default: 0] += Self.milliseconds(waited) }
+        add(stage, last.duration(to: now) - waited)
+        if waited > .zero { add("fetch", waited) }
         last = now
     }
 
-    func finished() -> [String: Double] {
+    private mutating func add(_ stage: String, _ time: Duration) {
+        spent[stage] = (spent[stage] ?? 0) + Self.milliseconds(time)
+    }
+
+    func finished() -> StageTimes {
         // To a hundredth: reports are read by people.
-        var all = spent.mapValues { ($0 * 100).rounded() / 100 }
+        var all = StageTimes()
+        for (stage, milliseconds) in spent { all[stage] = (milliseconds * 100).rounded() / 100 }
         all["total"] = (Self.milliseconds(began.duration(to: .now)) * 100).rounded() / 100
         return all
     }

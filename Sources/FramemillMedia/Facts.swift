@@ -63,7 +63,7 @@ public struct Facts: Sendable, Codable, Equatable {
     /// Decoded frames the search went through.
     public var framesDecoded: Int = 0
     /// Milliseconds per stage: `fetch` (waiting for bytes), `probe`, `decode`, `transform`, `encode`, `total`.
-    public var milliseconds: [String: Double] = [:]
+    public var milliseconds = StageTimes()
 
     /// A moving result.
     public struct Animation: Sendable, Codable, Equatable {

@@ -47,6 +47,31 @@ import Testing
         #expect(try run(["stat"], on: "kept").text.hasPrefix("entries=1 "))
     }
 
+    /// B29: of two processes that write one key again and again, one may write no file as large as the entry.
+    @Test func keepsWholeBytesWhenOneOfTwoWritersFails() throws {
+        try command.folder.write(Command.noise.get(), to: "noise.png")
+        func writer(_ limit: String, _ out: String) -> String {
+            """
+            (\(limit); for round in 1 2 3 4 5 6 7 8; do
+                \(Command.binary) cover noise.png -o - --refresh --format png --cache kept || echo failed
+            done) | cat > \(out) &
+            """
+        }
+        // 64 KiB a file, and a write beyond that fails instead of ending the program.
+        let script = writer("trap '' XFSZ; ulimit -f 64", "tight") + "\n" + writer("true", "free") + "\nwait"
+        #expect(try Tool.run("bash", ["-c", script], in: command.folder.path).status == 0)
+        let alone = try command.run("cover", "noise.png", "-o", "-", "--format", "png").output
+        #expect(alone.count > 65536)
+        let all = Array(repeatElement(alone, count: 8).joined())
+        #expect(try command.folder.read("tight") == all && command.folder.read("free") == all)
+        let verified = try run(["verify"], on: "kept")
+        #expect(verified.status == 0 && verified.text.contains("bad=0"))
+        let hit = try command.run(
+            "cover", "noise.png", "-o", "-", "--format", "png", "--cache", "kept", "--offline")
+        #expect(hit.status == 0 && hit.output == alone)
+        #expect(!command.folder.files.contains { $0.contains(".part-") })
+    }
+
     /// B53: a batch goes on while its cache is emptied, over and over.
     @Test func emptiesACacheThatABatchUses() throws {
         try command.writeClips("clip.mp4")

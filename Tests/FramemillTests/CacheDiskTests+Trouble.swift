@@ -27,7 +27,7 @@ extension CacheDiskTests {
             let meters = Meters()
             let cache = DiskCache(folder: path, bytes: 1 << 20, meters: meters) { 5 }
             cache.store(picture(1), for: key(1))
-            cache.store(picture(2, byteCount: 20_000), for: key(2))
+            cache.store(picture(2, byteCount: 30_000), for: key(2))
             #expect(cache.artifact(for: key(1)) == nil)
             // Tried once a second, so once.
             #expect(meters.all == ["cache_write_failed": 2, "cache_index_failed": 1], "\(path)")
@@ -57,7 +57,7 @@ extension CacheDiskTests {
     /// B53: an error that may pass, such as having no file handle left, is no reason to delete an entry.
     @Test func keepsAnEntryThatCannotBeReadJustNow() throws {
         let cache = cache()
-        cache.store(picture(1, byteCount: 20_000), for: key(1))
+        cache.store(picture(1, byteCount: 30_000), for: key(1))
         // What `open` says of a path that is too long stands in for it: not "no such file", not a damaged
         // file.
         let long = folder.path + "/" + String(repeating: "x/", count: 3000)

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func givesBackWhatItWasGiven() throws {
-        for byteCount in [0, 1, 20_000, 300_000] {
+        for byteCount in [0, 1, 20_000, 30_000, 300_000] {
             cache().store(picture(1, byteCount: byteCount), for: key(1))
             let found = try #require(cache().artifact(for: key(1)))
             #expect(found.bytes == picture(1, byteCount: byteCount).bytes)
@@ -53,7 +53,7 @@ import Testing
 
     @Test func missesOnDamageAtEveryByteOfAFile() throws {
         let cache = cache()
-        let whole = picture(1, byteCount: 17_000)
+        let whole = picture(1, byteCount: 25_000)
         cache.store(whole, for: key(1))
         let good = try folder.read(place(key(1)))
         let positions = Array(0..<600) + Array(stride(from: 600, to: good.count, by: 311)) + [good.count - 1]
@@ -100,7 +100,7 @@ import Testing
 
     @Test func missesOnEveryLengthButTheRightOne() throws {
         let cache = cache()
-        let whole = picture(1, byteCount: 17_000)
+        let whole = picture(1, byteCount: 25_000)
         cache.store(whole, for: key(1))
         let good = try folder.read(place(key(1)))
         for count in Array(0..<500) + [4095, 4096, 4097, good.count - 1] {
@@ -116,7 +116,7 @@ import Testing
 
     @Test func servesNoEntryUnderAnotherKey() throws {
         let cache = cache()
-        for number in 1...2 { cache.store(picture(number, byteCount: 17_000), for: key(number)) }
+        for number in 1...2 { cache.store(picture(number, byteCount: 25_000), for: key(number)) }
         try folder.write(try folder.read(place(key(1))), to: place(key(2)))
         #expect(cache.artifact(for: key(2)) == nil)
         #expect(cache.artifact(for: key(1)) != nil)
@@ -131,7 +131,7 @@ import Testing
     /// What a writer leaves that is killed between the steps of writing a file.
     @Test func sweepsWhatDeadWritersLeftAtTheStart() throws {
         let cache = cache()
-        cache.store(picture(1, byteCount: 17_000), for: key(1))
+        cache.store(picture(1, byteCount: 25_000), for: key(1))
         // The walk through a folder whose index is new comes before.
         cache.trim(stop: stop)
         let good = try folder.read(place(key(1)))
@@ -154,7 +154,7 @@ import Testing
         _ = try index(
             "INSERT INTO pending VALUES ('\(dead)2', '\(orphan)', "
                 + "\(key(2).rowNumber), 4096, 0)")
-        #expect(cache.artifact(for: key(1))?.bytes == picture(1, byteCount: 17_000).bytes)
+        #expect(cache.artifact(for: key(1))?.bytes == picture(1, byteCount: 25_000).bytes)
         self.cache().trim(stop: stop)
         #expect(files == [place(key(1)), alive].sorted())
         #expect(meters.count("cache_swept") == 4)
@@ -187,7 +187,7 @@ import Testing
     func replacesADamagedIndex(kind: Int) throws {
         let before = cache()
         for number in 0..<20 {
-            before.store(picture(number, byteCount: number < 10 ? 20_000 : 1000), for: key(number))
+            before.store(picture(number, byteCount: number < 10 ? 30_000 : 1000), for: key(number))
         }
         _ = try index("PRAGMA wal_checkpoint(TRUNCATE)")
         var bytes = try folder.read("index.sqlite")
@@ -200,7 +200,7 @@ import Testing
         let cache = cache()
         for number in 0..<20 {
             if let found = cache.artifact(for: key(number)) {
-                #expect(found.bytes == picture(number, byteCount: number < 10 ? 20_000 : 1000).bytes)
+                #expect(found.bytes == picture(number, byteCount: number < 10 ? 30_000 : 1000).bytes)
             }
         }
         clock.advance(1)
@@ -221,7 +221,7 @@ import Testing
     /// A renewed record stands in the index alone; the file keeps the one it was written with.
     @Test func renewsARecordWithoutItsFile() throws {
         let cache = cache()
-        for (number, byteCount) in [(1, 1000), (2, 20_000)] {
+        for (number, byteCount) in [(1, 1000), (2, 30_000)] {
             cache.store(picture(number, byteCount: byteCount), for: key(number))
             let before = files.map { try? folder.read($0) }
             var record = CacheRecord(key: key(number), url: "http://h/\(number)", host: "h")
@@ -243,7 +243,7 @@ import Testing
     /// What is asked on a thread that must not wait is the same.
     @Test func answersAtOnceAsItDoesLater() throws {
         let cache = cache()
-        for (number, byteCount) in [(1, 1000), (2, 20_000), (3, 100_000)] {
+        for (number, byteCount) in [(1, 1000), (2, 30_000), (3, 100_000)] {
             cache.store(picture(number, byteCount: byteCount), for: key(number))
         }
         guard case .askTheLane = cache.entryAtOnce(for: key(1)) else {
@@ -251,7 +251,7 @@ import Testing
             return
         }
         _ = cache.entry(for: key(9))
-        for (number, byteCount) in [(1, 1000), (2, 20_000)] {
+        for (number, byteCount) in [(1, 1000), (2, 30_000)] {
             guard case .found(let found) = cache.entryAtOnce(for: key(number)) else {
                 // A machine that stalls for 5 ms in here is right to ask the lane.
                 #expect(cache.entry(for: key(number)) != nil)

@@ -29,12 +29,12 @@ import Testing
         // Lazily, so that the folder is free whatever the test left open.
         defer { _ = try? Tool.run("umount", ["-l", folder.path]) }
         let cache = DiskCache(folder: folder.path, bytes: 48 << 20, meters: meters)
-        for number in 0..<400 { cache.store(picture(number, byteCount: 20_000), for: key(number)) }
+        for number in 0..<400 { cache.store(picture(number, byteCount: 30_000), for: key(number)) }
         // A file and two folders each, some of them shared: about a hundred fit, and the newest is among them.
         let kept = (0..<400).filter { cache.artifact(for: key($0)) != nil }
         #expect((80...150).contains(kept.count) && kept.contains(399))
         #expect(
-            kept.allSatisfy { cache.artifact(for: key($0))?.bytes == picture($0, byteCount: 20_000).bytes })
+            kept.allSatisfy { cache.artifact(for: key($0))?.bytes == picture($0, byteCount: 30_000).bytes })
         #expect(meters.count("cache_evicted") >= 250 && meters.count("cache_bad_entry") == 0)
         #expect(!all.contains { $0.contains(".part-") })
     }
@@ -60,7 +60,7 @@ import Testing
 
     @Test func leavesNoFolderBehindItsEntries() {
         let cache = DiskCache(folder: folder.path, bytes: 64 << 20, meters: meters)
-        for number in 0..<200 { cache.store(picture(number, byteCount: 20_000), for: key(number)) }
+        for number in 0..<200 { cache.store(picture(number, byteCount: 30_000), for: key(number)) }
         // A file, its folder, and the folder of that.
         #expect(all.count > 400)
         #expect(cache.purge(CacheFilter(), stop: Stop(after: .seconds(600))) == 200)

@@ -86,10 +86,10 @@ import Testing
                         let number = (step * 13 + reader * 5) % 100
                         let cache = caches[(step + reader) % 2]
                         if let found = await cache.artifact(for: key(number), stop: stop()) {
-                            #expect(found.bytes == picture(number, byteCount: 20_000).bytes)
+                            #expect(found.bytes == picture(number, byteCount: 30_000).bytes)
                         } else {
                             await cache.store(
-                                picture(number, byteCount: 20_000), for: key(number), stop: stop())
+                                picture(number, byteCount: 30_000), for: key(number), stop: stop())
                         }
                     }
                 }

@@ -1,6 +1,6 @@
 // One entry as bytes, in a row of the index or in a file of its own; numbers are little-endian.
 //
-//     0   4  "FMc2"     magic and version
+//     0   4  "FMc3"     magic and version
 //     4   4  head       length in bytes of what stands between this header and the payload
 //     8   8  payload    length in bytes
 //    16   8  checksum of the payload
@@ -46,7 +46,7 @@ package struct CacheFound: Sendable {
 }
 
 enum CacheEntry {
-    private static let magic: UInt32 = 0x3263_4D46
+    private static let magic: UInt32 = 0x3363_4D46
     static let headerByteCount = 32
     private static let keyByteCount = 32
 
@@ -74,15 +74,22 @@ enum CacheEntry {
         return header.bytes + writer.bytes
     }
 
-    /// A head that has been read and found right.
-    struct Head {
-        var record: CacheRecord
+    /// A head that has been read and found right. Shared, not copied: a record and facts are some sixty words.
+    final class Head: Sendable {
+        let record: CacheRecord
         /// `nil` for a failure.
-        var facts: Facts?
+        let facts: Facts?
         /// Of header and head together.
-        var byteCount: Int
-        var payloadByteCount: Int
-        fileprivate var payloadSum: UInt64
+        let byteCount: Int
+        let payloadByteCount: Int
+        fileprivate let payloadSum: UInt64
+
+        fileprivate init(
+            _ record: CacheRecord, _ facts: Facts?, byteCount: Int, payloadByteCount: Int, payloadSum: UInt64
+        ) {
+            (self.record, self.facts, self.byteCount) = (record, facts, byteCount)
+            (self.payloadByteCount, self.payloadSum) = (payloadByteCount, payloadSum)
+        }
     }
 
     /// The head at the start of `bytes`, or `nil` when it is not exactly what was written for `key`. The
@@ -116,9 +123,7 @@ enum CacheEntry {
         // Fields that another version of the program wrote may differ: a miss like any other.
         guard unsafe reader.isDone else { return nil }
         return Head(
-            record: record, facts: facts, byteCount: end, payloadByteCount: payloadCount,
-            payloadSum: word(16)
-        )
+            record, facts, byteCount: end, payloadByteCount: payloadCount, payloadSum: word(16))
     }
 
     /// The entry with this head and payload; `nil` when the payload is not the one that was written.
@@ -154,16 +159,12 @@ enum CacheEntry {
     static func read(_ path: String, _ head: Head, _ bytes: [UInt8]) throws(CacheFiles.Trouble)
         -> CacheFound?
     {
-        let file = try CacheFiles.Reading(path)
-        guard file.byteCount == bytes.count + head.payloadByteCount,
-            let payload = try file.read(head.payloadByteCount, behind: bytes)
-        else { return nil }
-        return found(head, payload: payload)
+        try CacheFiles.read(path, head.payloadByteCount, behind: bytes).flatMap { found(head, payload: $0) }
     }
 
     /// Reads an entry from a file of its own; `nil` when it is not what was written for `key`.
     static func read(_ path: String, for key: CacheKey) throws(CacheFiles.Trouble) -> CacheFound? {
-        let file = try CacheFiles.Reading(path)
+        let file = try CacheFiles.Reading.open(path)
         // Nearly every head ends within the first page.
         let start = try file.read(min(file.byteCount, 4096), from: 0)
         guard start.count >= headerByteCount else { return nil }

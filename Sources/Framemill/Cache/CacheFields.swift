@@ -96,7 +96,7 @@ extension FieldCoder {
     mutating func pass(_ value: inout Int?) { pass(&value, blank: 0) { $0.pass(&$1) } }
 
     mutating func pass<Value>(
-        _ value: inout Value?, blank: Value, _ one: (inout Self, inout Value) -> Void
+        _ value: inout Value?, blank: @autoclosure () -> Value, _ one: (inout Self, inout Value) -> Void
     ) {
         var isThere = value != nil
         pass(&isThere)
@@ -104,29 +104,26 @@ extension FieldCoder {
             value = nil
             return
         }
-        var some = value ?? blank
+        var some = value ?? blank()
         one(&self, &some)
         value = some
     }
 
-    mutating func pass(_ table: inout [String: Double]) {
-        var count = table.count
+    mutating func pass(_ times: inout StageTimes) {
+        var count = times.count
         pass(&count)
-        var (names, left) = (table.keys.sorted().makeIterator(), table)
-        // A reader's table is empty, so its names come from the bytes; it is spoiled long before a wrong
-        // count ends.
-        var filled: [String: Double] = [:]
+        // A reader's are none, so that all comes from the bytes; it is spoiled long before a wrong count ends.
+        var filled = StageTimes()
         // No more at once than there are stages, or a wrong count would ask for all the memory.
         filled.reserveCapacity(min(max(0, count), 8))
-        for _ in 0..<max(0, count) {
-            var name = names.next() ?? ""
+        for place in 0..<max(0, count) {
+            var (name, milliseconds) = place < times.count ? times[place] : ("", 0)
             pass(&name)
-            var number = left.removeValue(forKey: name) ?? 0
-            pass(&number)
+            pass(&milliseconds)
             if isSpoiled { return }
-            filled[name] = number
+            filled[name] = milliseconds
         }
-        table = filled
+        times = filled
     }
 }
 

@@ -35,51 +35,73 @@ enum CacheFiles {
     /// Seconds since 1970.
     static var now: Int { time(nil) }
 
+    private static func open(_ path: String) throws(Trouble) -> CInt {
+        // NONBLOCK, so that a pipe in place of an entry can't hold the thread; NOFOLLOW, so that a link is no
+        // entry.
+        let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+        if descriptor >= 0 { return descriptor }
+        switch errno {
+        case ENOENT, ENOTDIR: throw .missing
+        case ELOOP, ENXIO: throw .bad
+        default: throw .unreadable
+        }
+    }
+
+    /// The `count` bytes behind `head` of a file that begins with it and ends with them; `nil` of any other. Three calls
+    /// of the kernel, of which a question for the length would be a fourth: so one byte more is asked for.
+    static func read(_ path: String, _ count: Int, behind head: [UInt8]) throws(Trouble) -> [UInt8]? {
+        let descriptor = try open(path)
+        defer { close(descriptor) }
+        var (got, isRight) = (0, false)
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count + 1) { room, filled in
+            // Up to 1 KiB lies on the stack; it lives until the closure is over.
+            unsafe withUnsafeTemporaryAllocation(byteCount: head.count, alignment: 1) { start in
+                unsafe withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { parts in
+                    unsafe parts.initializeElement(
+                        at: 0, to: iovec(iov_base: start.baseAddress, iov_len: head.count))
+                    unsafe parts.initializeElement(
+                        at: 1, to: iovec(iov_base: room.baseAddress, iov_len: count + 1))
+                    // The kernel fills at most `start` and the room, in that order, and says how much it filled.
+                    repeat {
+                        got = unsafe preadv(descriptor, parts.baseAddress, 2, 0)
+                    } while got < 0 && errno == EINTR
+                }
+                // A file on the disk gives all it has at once; less is one cut short.
+                guard got == head.count + count else { return }
+                isRight = unsafe head.withUnsafeBytes { head in
+                    unsafe memcmp(head.baseAddress!, start.baseAddress!, head.count) == 0
+                }
+            }
+            filled = isRight ? count : 0
+        }
+        if got < 0 {
+            // Of a folder, and of a pipe.
+            if errno == EISDIR || errno == ESPIPE { throw .bad }
+            throw .unreadable
+        }
+        return isRight ? bytes : nil
+    }
+
     /// A file to read, closed by `deinit`.
     struct Reading: ~Copyable {
         private let descriptor: CInt
         let byteCount: Int
 
-        init(_ path: String) throws(Trouble) {
-            // NONBLOCK, so that a pipe in place of an entry can't hold the thread; NOFOLLOW, so that a link
-            // is no entry.
-            descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
-            var info = stat()
-            guard descriptor >= 0 else {
-                byteCount = 0
-                switch errno {
-                case ENOENT, ENOTDIR: throw .missing
-                case ELOOP, ENXIO: throw .bad
-                default: throw .unreadable
-                }
-            }
-            // `info` lives until the call is over.
-            let told = unsafe fstat(descriptor, &info)
-            byteCount = Int(info.st_size)
-            if told != 0 { throw .unreadable }
-            if info.st_mode & S_IFMT != S_IFREG { throw .bad }
+        private init(_ descriptor: CInt, _ byteCount: Int) {
+            (self.descriptor, self.byteCount) = (descriptor, byteCount)
         }
 
-        deinit { if descriptor >= 0 { close(descriptor) } }
+        deinit { close(descriptor) }
 
-        /// What follows `head`, if the file begins with it: both in one call.
-        func read(_ count: Int, behind head: [UInt8]) throws(Trouble) -> [UInt8]? {
-            var start = [UInt8](repeating: 0, count: head.count)
-            var got = 0
-            // The kernel fills at most `start` and the room, in that order, and says how much it filled.
-            let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { room, filled in
-                unsafe start.withUnsafeMutableBytes { start in
-                    let parts = unsafe [
-                        iovec(iov_base: start.baseAddress, iov_len: start.count),
-                        iovec(iov_base: room.baseAddress, iov_len: count),
-                    ]
-                    repeat { got = unsafe preadv(descriptor, parts, 2, 0) } while got < 0 && errno == EINTR
-                }
-                filled = max(0, got - head.count)
-            }
-            guard got >= 0 else { throw .unreadable }
-            // A file on the disk gives all it has at once; less is one cut short since it was opened.
-            return got == head.count + count && start == head ? bytes : nil
+        static func open(_ path: String) throws(Trouble) -> Reading {
+            let descriptor = try CacheFiles.open(path)
+            var info = stat()
+            // `info` lives until the call is over.
+            let told = unsafe fstat(descriptor, &info)
+            let reading = Reading(descriptor, Int(info.st_size))
+            if told != 0 { throw .unreadable }
+            if info.st_mode & S_IFMT != S_IFREG { throw .bad }
+            return reading
         }
 
         /// Exactly the bytes from `offset` on, behind `start`; a file that ends before is bad.
@@ -113,7 +135,7 @@ enum CacheFiles {
 
     /// Writes and syncs a new file. It has a name that nobody reads; `rename` gives it its own.
     static func write(_ bytes: [UInt8], to path: String) throws(Problem) {
-        let file = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+        let file = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
         guard file >= 0 else { throw Problem() }
         do throws(Problem) {
             do throws(Problem) {
@@ -168,7 +190,7 @@ enum CacheFiles {
 
         /// Waits for it; `nil` where there can be none.
         init?(_ path: String, isShared: Bool) {
-            descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+            descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
             guard descriptor >= 0 else { return nil }
             while flock(descriptor, isShared ? LOCK_SH : LOCK_EX) != 0 {
                 guard errno == EINTR else { return nil }

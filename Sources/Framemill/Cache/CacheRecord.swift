@@ -110,15 +110,16 @@ extension CacheRecord {
         coder.pass(&staleIfErrorUntil)
         coder.pass(&etag)
         coder.pass(&lastModified)
-        let blank = Refusal(Failure(.internalError, .cache, ""))
-        coder.pass(&refusal, blank: blank) { $1.pass(&$0) }
-        coder.pass(&trouble, blank: blank) { $1.pass(&$0) }
+        coder.pass(&refusal, blank: .blank) { $1.pass(&$0) }
+        coder.pass(&trouble, blank: .blank) { $1.pass(&$0) }
         coder.pass(&mirror)
         coder.pass(&byteCount)
     }
 }
 
 extension CacheRecord.Refusal {
+    fileprivate static var blank: Self { Self(Failure(.internalError, .cache, "")) }
+
     fileprivate mutating func pass(_ coder: inout some FieldCoder) {
         coder.pass(&code)
         coder.pass(&`class`)

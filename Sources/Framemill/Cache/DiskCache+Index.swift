@@ -75,7 +75,7 @@ extension DiskCache {
     /// for ever.
     var forbidsWriting: Bool {
         do throws(CacheFiles.Trouble) {
-            return try CacheFiles.Reading(path).read(20, from: 0)[18] > 2
+            return try CacheFiles.Reading.open(path).read(20, from: 0)[18] > 2
         } catch {
             // What can't be read now says nothing.
             return false

@@ -14,10 +14,11 @@ package import FramemillMedia
 internal import Synchronization
 
 package final class DiskCache: Sendable {
-    /// Entries up to this many bytes lie in their row. Reading 20 KB takes 7.7 µs from a row and 2.4 + 2.6
-    /// from a row and a file; 8 KB take 3.0 and 2.0 + 1.8. Writing takes 0.2 to 0.5 ms in a row and 0.6 to 3
-    /// ms in a file of its own, which is synced: so the limit lies above the size where reading is even.
-    package static let rowByteCount = 16 << 10
+    /// Entries up to this many bytes lie in their row. Measured by `framemill-bench cache --bytes N --row-bytes 1` and
+    /// with all in rows, medians in µs: a hit takes 14.5 from a file and 11.4 from a row at 8 KB, 12.1 and 12.0 at 16,
+    /// 14.0 and 14.1 at 24, 16.4 and 16.6 at 32; a store 320 to 530 as a file, which is synced, and 110 to 270 in a row.
+    /// So the limit lies where the slower tenth of the hits, which a row has in its overflow pages, begins to show.
+    package static let rowByteCount = 24 << 10
 
     let folder: String
     let limit: Int

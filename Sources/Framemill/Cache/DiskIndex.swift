@@ -109,7 +109,7 @@ struct DiskIndex: ~Copyable {
         try database.run(
             """
             PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = \(logPages);
-            PRAGMA journal_size_limit = \(logPages * pageByteCount); PRAGMA cache_size = -512;
+            PRAGMA journal_size_limit = \(logPages * pageByteCount); PRAGMA cache_size = -4096;
             PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON
             """)
         if try database.number("PRAGMA user_version") == 0 {

@@ -62,7 +62,7 @@ package final class Pulse: Sendable {
         let wasWork = outcome.event != .back
         state.withLock { state in
             state.ended[Ended(event: outcome.event.rawValue, reason: outcome.code), default: 0] += 1
-            for (stage, milliseconds) in outcome.facts?.milliseconds ?? [:] {
+            for (stage, milliseconds) in outcome.facts?.milliseconds ?? StageTimes() {
                 state.stages[stage, default: 0] += milliseconds / 1000
             }
             if outcome.origin == "made" { state.bytesRead += Int(outcome.facts?.bytesRead ?? 0) }
