@@ -4,8 +4,8 @@ internal import FramemillEngine
 internal import FramemillMedia
 internal import Glibc
 
-/// What a hit and a miss on disk cost, by every way to them, beside what the bytes alone cost: the same file opened, read
-/// and closed.
+/// What a hit and a miss on disk cost, by every way to them, beside what the bytes alone cost: a file of as many opened,
+/// read and closed.
 ///
 /// The ways take turns of a few thousand calls, so that none has what another left in the processor's caches, and what
 /// the machine does beside falls on all. Each call is for one of the entries by chance.
@@ -60,7 +60,12 @@ struct CacheBench {
         }
         let shelf = Shelf(
             cache: cache, disk: disk, lane: Lane("bench", width: 1) { () },
-            paths: keys.map { "\(folder)/\($0.hex.prefix(2))/\($0.hex.dropFirst(2).prefix(2))/\($0.hex)" })
+            paths: (0..<entries).map { "\(folder)/plain-\($0)" })
+        for (number, path) in shelf.paths.enumerated() {
+            // One that is not there fails the first read.
+            _ = FileManager.default.createFile(
+                atPath: path, contents: Data(Stuff.artifact(number, byteCount: byteCount).bytes))
+        }
         // The connection that is read at once is opened by the first call that may wait.
         while case .askTheLane = disk.entryAtOnce(for: keys[0]) { _ = disk.entry(for: keys[0]) }
         await cache.remove(Stuff.key(-1), stop: Stop())
@@ -111,16 +116,16 @@ private struct Shelf {
     let lane: Lane<Void>
     let paths: [String]
 
-    /// An entry's file, with nothing around it.
+    /// A file as large as an entry's payload, with nothing around it.
     func read(_ number: Int, _ byteCount: Int) -> Bool {
         // The path lives until the call is over.
         let file = unsafe open(paths[number], O_RDONLY | O_CLOEXEC)
         defer { close(file) }
         // The kernel writes into the room, and says how much.
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: byteCount + 4096) { room, filled in
-            filled = max(0, unsafe Glibc.read(file, room.baseAddress, byteCount + 4096))
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: byteCount + 1) { room, filled in
+            filled = max(0, unsafe Glibc.read(file, room.baseAddress, byteCount + 1))
         }
-        return bytes.count > byteCount
+        return bytes.count == byteCount
     }
 }
 
