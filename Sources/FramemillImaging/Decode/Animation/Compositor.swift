@@ -59,7 +59,7 @@ final class Compositor: Sendable {
             let rows = max(1, min(height, (64 << 10) / (width * 4)))
             let bands = (height + rows - 1) / rows
             let pixels = width * height * drawn.count
-            crew.each(bands, helpers: pixels < 1 << 17 ? 0 : .max) { [self, drawn] band in
+            crew.each(bands, helpers: pixels < 1 << 19 ? 0 : .max) { [self, drawn] band in
                 self.draw(
                     drawn, patches, rows: band * rows..<min(height, (band + 1) * rows), at: addresses,
                     base: base)

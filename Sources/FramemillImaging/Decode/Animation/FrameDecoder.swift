@@ -22,8 +22,7 @@ struct FrameDecoder: AnimationDecoder {
         from place: inout AnimationPlace, windowBytes: Int, crew: Crew, stop: Stop
     ) throws(Failure) -> [AnimationFrame] {
         try stop.check(.decode)
-        // Alone, frames gain nothing from company, and one at a time stays in the second-level cache.
-        let window = window(from: place.next, bytes: crew.width > 1 ? windowBytes : min(windowBytes, 1 << 20))
+        let window = window(from: place.next, bytes: usefulBytes(at: place.next, crew, most: windowBytes))
         guard !window.isEmpty else { return [] }
         var patches = try patches(window, crew, stop)
         let end = patches.firstIndex(where: \.isLast)
@@ -62,6 +61,18 @@ struct FrameDecoder: AnimationDecoder {
         }
     }
 
+    /// Alone, frames gain nothing from company, and few at a time stay in the second-level cache. So it is where a few for
+    /// each of a crew are too small to share: what helpers would save, new memory for more canvases costs again.
+    private func usefulBytes(at index: Int, _ crew: Crew, most: Int) -> Int {
+        guard crew.width > 1, index < facts.frames.count,
+            4 * crew.width * source.patchBytes(index) >= Self.sharedBytes
+        else { return min(most, 1 << 20) }
+        return most
+    }
+
+    /// Less than this, all patches of a window together, is done before a helper would wake.
+    private static let sharedBytes = 1 << 19
+
     /// As many frames as `bytes` hold with their patches, at least one; at most 64, which keep any crew busy.
     private func window(from first: Int, bytes: Int) -> Range<Int> {
         var end = first
@@ -75,10 +86,9 @@ struct FrameDecoder: AnimationDecoder {
     }
 
     private func patches(_ window: Range<Int>, _ crew: Crew, _ stop: Stop) throws(Failure) -> [Patch] {
-        // Small ones are done before a helper would wake.
         let isShared =
             window.count > 1 && crew.width > 1
-            && window.reduce(0) { $0 + source.patchBytes($1) } >= 1 << 17
+            && window.reduce(0) { $0 + source.patchBytes($1) } >= Self.sharedBytes
         guard isShared else { return try source.patches(window, stop: stop) }
         return try crew.map(window.count) { [source] (offset) throws(Failure) in
             try source.patch(window.lowerBound + offset, stop: stop)
