@@ -9,13 +9,13 @@ struct FolderSink: Sink {
     init(_ path: String) throws(Failure) {
         let folder = OutputFolder(path, option: "--sink")
         try folder.prepare()
-        // Most of a write is the wait for the disk, so a few at once.
-        lane = Lane("sink", width: 4) { () throws(Failure) in folder }
+        // Nearly all of a write is the wait for the disk, which takes many at once in hardly more time than one.
+        lane = Lane("sink", width: 16, stackBytes: 1 << 18) { () throws(Failure) in folder }
     }
 
     func put(_ artifact: Artifact, for job: FramemillQueue.Job) async throws(Failure) -> String? {
         let name = OutputName.make(url: job.url, key: job.pictureKey, format: job.recipe.format)
-        try await lane.run(stop: Stop()) { (folder, _) throws(Failure) in
+        try await lane.run(priority: job.priority, stop: Stop()) { (folder, _) throws(Failure) in
             try folder.write(artifact.bytes, as: name)
         }
         return name

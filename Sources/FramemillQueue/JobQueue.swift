@@ -22,7 +22,10 @@ public protocol JobQueue: Sendable {
 
     /// Hands out up to `count` jobs that nobody holds, as their producers wrote them; none when nothing is
     /// due, or while paused. `lease` is what a worker calls.
-    func handOut(_ count: Int, worker: String, for time: Duration) async throws(Failure) -> [RawJob]
+    /// - Parameter reserved: so many of `count` are for interactive jobs alone, aged or not.
+    func handOut(
+        _ count: Int, reserved: Int, worker: String, for time: Duration
+    ) async throws(Failure) -> [RawJob]
 
     /// Holds on to jobs for `time` from now.
     /// - Returns: those that are lost, whose results nobody wants any more.
@@ -136,11 +139,20 @@ public struct Swept: Sendable, Equatable, Codable {
 }
 
 extension JobQueue {
+    /// Hands out up to `count` jobs, whatever their priority.
+    public func handOut(_ count: Int, worker: String, for time: Duration) async throws(Failure) -> [RawJob] {
+        try await handOut(count, reserved: 0, worker: worker, for: time)
+    }
+
     /// Hands out up to `count` jobs. Those that can't be understood go to the dead ones at once.
-    public func lease(_ count: Int, worker: String, for time: Duration) async throws(Failure) -> [LeasedJob] {
+    /// - Parameter reserved: so many of `count` are for interactive jobs alone.
+    public func lease(
+        _ count: Int, reserved: Int = 0, worker: String, for time: Duration
+    ) async throws(Failure) -> [LeasedJob] {
         var jobs: [LeasedJob] = []
         while jobs.count < count {
-            let raw = try await handOut(count - jobs.count, worker: worker, for: time)
+            let raw = try await handOut(
+                count - jobs.count, reserved: reserved, worker: worker, for: time)
             var broken: [Settlement] = []
             for one in raw {
                 do throws(Failure) {

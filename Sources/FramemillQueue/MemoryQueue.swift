@@ -44,7 +44,9 @@ public final class MemoryQueue: JobQueue {
         }
     }
 
-    public func handOut(_ count: Int, worker: String, for time: Duration) async throws(Failure) -> [RawJob] {
+    public func handOut(
+        _ count: Int, reserved: Int, worker: String, for time: Duration
+    ) async throws(Failure) -> [RawJob] {
         let (now, ageing) = (clock.now(), rules.ageing.wholeMilliseconds)
         return try withState { state throws(Failure) in
             guard !state.isPaused else { return [] }
@@ -55,13 +57,18 @@ public final class MemoryQueue: JobQueue {
             }
             let ready = state.entries.values.filter { $0.record.state == .waiting && $0.record.due <= now }
                 .sorted { ($0.record.due, $0.number) < ($1.record.due, $1.number) }
+            let common = max(0, count - reserved)
             let aged = ready.filter { $0.priority > .interactive && now - $0.record.due > ageing }
-                .prefix(QueueRules.agedTurns(after: state.turn, count: count))
+                .prefix(min(common, QueueRules.agedTurns(after: state.turn, count: count)))
             let chosen = Set(aged.map(\.number))
             let rest = Priority.allCases.flatMap { priority in
                 ready.filter { $0.priority == priority && !chosen.contains($0.number) }
             }
-            let picks = (aged + rest).prefix(count)
+            var left = common
+            let picks = (aged + rest).filter { entry in
+                if entry.priority > .interactive { left -= 1 }
+                return entry.priority == .interactive || left >= 0
+            }.prefix(count)
             state.turn += Int64(picks.count)
             return picks.map { state.hand($0.record.id, worker, until: now + time.wholeMilliseconds) }
         }

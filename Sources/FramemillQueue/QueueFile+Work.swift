@@ -47,7 +47,7 @@ extension QueueFile {
     }
 
     func handOut(
-        _ count: Int, worker: String, now: Int64, until expires: Int64, ageing: Int64
+        _ count: Int, reserved: Int, worker: String, now: Int64, until expires: Int64, ageing: Int64
     ) throws(SQLite.Problem) -> [RawJob] {
         try database.transaction { () throws(SQLite.Problem) in
             var (token, turn, isPaused): (Int64, Int64, Bool) = (0, 0, true)
@@ -66,14 +66,19 @@ extension QueueFile {
                     picks.append(raw)
                 }
             }
-            let aged = QueueRules.agedTurns(after: turn, count: count)
+            let common = max(0, count - reserved)
+            let aged = min(common, QueueRules.agedTurns(after: turn, count: count))
             if aged > 0 { try take(try agedOnes(aged, before: now - ageing)) }
             for priority in Priority.allCases {
-                while picks.count < count {
+                while true {
+                    let others = picks.count { $0.priority > .interactive }
+                    let room = min(
+                        count - picks.count, priority == .interactive ? .max : common - others)
+                    guard room > 0 else { break }
                     var ready: [Candidate] = []
-                    try nextReady.each(
-                        .int(Int64(priority.rawValue)), .int(now), .int(Int64(count - picks.count))
-                    ) { ready.append(Candidate($0)) }
+                    try nextReady.each(.int(Int64(priority.rawValue)), .int(now), .int(Int64(room))) {
+                        ready.append(Candidate($0))
+                    }
                     if ready.isEmpty { break }
                     try take(ready)
                 }

@@ -55,7 +55,8 @@ public final class RedisQueue: JobQueue {
         self.prefix = prefix
         self.rules = rules
         self.clock = clock
-        lane = Lane("redis", width: 1, stackBytes: 1 << 20) { Session(address) }
+        // Two, so that Redis has work while the answer before is read.
+        lane = Lane("redis", width: 2, stackBytes: 1 << 20) { Session(address) }
         ear = Lane("redis-ear", width: 1, stackBytes: 1 << 20) { RedisEar(address, prefix) }
     }
 
@@ -74,9 +75,11 @@ public final class RedisQueue: JobQueue {
         }
     }
 
-    public func handOut(_ count: Int, worker: String, for time: Duration) async throws(Failure) -> [RawJob] {
+    public func handOut(
+        _ count: Int, reserved: Int, worker: String, for time: Duration
+    ) async throws(Failure) -> [RawJob] {
         let (lease, ageing) = (time.wholeMilliseconds, rules.ageing.wholeMilliseconds)
-        let fields = try await run(.hand, ["\(count)", worker, "\(lease)", "\(ageing)"]).list
+        let fields = try await run(.hand, ["\(count)", worker, "\(lease)", "\(ageing)", "\(reserved)"]).list
         return stride(from: 0, to: fields.count - 5, by: 6).map { index in
             RawJob(
                 lease: Lease(id: fields[index].text ?? "", token: fields[index + 1].number ?? 0),

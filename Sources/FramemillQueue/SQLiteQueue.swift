@@ -55,11 +55,14 @@ public final class SQLiteQueue: JobQueue {
         return try outcome.get()
     }
 
-    public func handOut(_ count: Int, worker: String, for time: Duration) async throws(Failure) -> [RawJob] {
+    public func handOut(
+        _ count: Int, reserved: Int, worker: String, for time: Duration
+    ) async throws(Failure) -> [RawJob] {
         let (now, ageing) = (clock.now(), rules.ageing.wholeMilliseconds)
         return try await perform { file throws(SQLite.Problem) in
             try file.handOut(
-                count, worker: worker, now: now, until: now + time.wholeMilliseconds, ageing: ageing)
+                count, reserved: reserved, worker: worker, now: now, until: now + time.wholeMilliseconds,
+                ageing: ageing)
         }
     }
 

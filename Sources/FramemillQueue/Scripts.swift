@@ -140,7 +140,7 @@ enum Script: String, CaseIterable {
         return out
         """#
 
-    // ARGV: now, count, worker, lease in milliseconds, ageing in milliseconds.
+    // ARGV: now, count, worker, lease in milliseconds, ageing in milliseconds, how many are for interactive jobs alone.
     private static let handText = #"""
         if call('EXISTS', K'paused') == 1 then return {} end
         local want = tonumber(ARGV[2])
@@ -235,7 +235,8 @@ enum Script: String, CaseIterable {
             end
           end
         end
-        local aged = math.floor((turn + want) / 4) - math.floor(turn / 4)
+        local common = math.max(0, want - tonumber(ARGV[6]))
+        local aged = math.min(common, math.floor((turn + want) / 4) - math.floor(turn / 4))
         if aged > 0 then
           local pick, since
           for p = 1, 2 do
@@ -247,8 +248,14 @@ enum Script: String, CaseIterable {
             if problem then return problem end
           end
         end
-        for p = 0, 2 do
-          local problem = take(p, want - #out / 6)
+        local problem = take(0, want - #out / 6)
+        if problem then return problem end
+        -- Of what was handed out so far; the aged ones, which came first, are none of them.
+        local hurried = 0
+        for n = 5, #out, 6 do if out[n] == 0 then hurried = hurried + 1 end end
+        for p = 1, 2 do
+          local given = #out / 6
+          problem = take(p, math.min(want - given, common - (given - hurried)))
           if problem then return problem end
         end
         if #out > 0 then

@@ -20,6 +20,9 @@ public final class Worker: Sendable {
         /// Jobs worked on at once. Most wait for bytes. One that takes longer than `late` gives its slot to another and
         /// goes on beside it, so that sources that stand still hold nobody up; twice as many jobs run at the very most.
         public var slots: Int = 32
+        /// Interactive jobs beside them, so that whoever waits for one need not wait for a slot first. They are no slots
+        /// where `jobs` bounds the run.
+        public var reserve: Int { max(1, slots / 8) }
         /// Longer than nearly every job takes.
         public var late: Duration = .seconds(1)
         /// After a crash the others wait this long before they take over. Held on to three times within it.
@@ -192,16 +195,18 @@ public final class Worker: Sendable {
 
     private func lease() async {
         let limit = clock.now() - options.late.wholeMilliseconds
+        let reserve = options.jobs == nil ? options.reserve : 0
         let free = state.withLock { state in
             guard !state.isStopping else { return 0 }
             let inTime = state.running.values.count { $0.begun > limit }
             return min(
-                options.slots - inTime, options.slots * 2 - state.running.count,
+                options.slots + reserve - inTime, options.slots * 2 + reserve - state.running.count,
                 (options.jobs ?? .max) - state.started)
         }
         guard free > 0 else { return }
         do throws(Failure) {
-            let jobs = try await queue.lease(free, worker: options.name, for: options.lease)
+            let jobs = try await queue.lease(
+                free, reserved: reserve, worker: options.name, for: options.lease)
             for job in jobs { start(job) }
         } catch {
             await pause(error)
@@ -213,7 +218,10 @@ public final class Worker: Sendable {
         state.withLock { state in
             state.started += 1
             // Under the lock that `finish` takes first, so that the entry is there before the task can end.
-            let task = Task { finish(leased, await runner.run(leased)) }
+            // What is urgent has threads of its own: else it waits for its turn behind all that is not.
+            let task = Task(priority: leased.job.priority == .interactive ? .high : .low) {
+                finish(leased, await runner.run(leased))
+            }
             state.running[leased.lease.id] = Running(leased: leased, begun: begun, task: task)
         }
     }

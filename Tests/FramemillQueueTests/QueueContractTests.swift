@@ -77,6 +77,26 @@ import Testing
         #expect(order == [.interactive, .prefetch, .backfill])
     }
 
+    @Test(arguments: Driver.present) func keepsWhatIsReservedForInteractiveJobs(_ driver: Driver) async throws
+    {
+        let place = try Place(driver)
+        _ = try await place.add(jobs(0..<9) + jobs(9..<12, .prefetch))
+        // Aged ones too.
+        place.hand.advance(.seconds(100))
+        func take(_ count: Int, reserved: Int) async throws -> [Priority] {
+            try await place.handOut(count, reserved: reserved, worker: "one", for: .seconds(9)).map(
+                \.priority)
+        }
+        #expect(try await take(4, reserved: 4) == [])
+        #expect(try await take(4, reserved: 9) == [])
+        #expect(try await take(6, reserved: 4).count == 2)
+        _ = try await place.add(jobs(20..<25, .interactive))
+        #expect(try await take(4, reserved: 4) == Array(repeating: .interactive, count: 4))
+        let rest = try await take(4, reserved: 1)
+        #expect(rest.count == 4)
+        #expect(rest.count { $0 == .interactive } == 1)
+    }
+
     @Test(arguments: Driver.present) func givesTheAgedEveryFourthTurn(_ driver: Driver) async throws {
         let place = try Place(driver)
         _ = try await place.add(jobs(0..<10, .backfill))

@@ -61,8 +61,10 @@ final class Place: JobQueue {
 /// A place is used as its queue, so that it lives as long as that is.
 extension Place {
     func add(_ jobs: [Job]) async throws(Failure) -> [Added] { try await queue.add(jobs) }
-    func handOut(_ count: Int, worker: String, for time: Duration) async throws(Failure) -> [RawJob] {
-        try await queue.handOut(count, worker: worker, for: time)
+    func handOut(
+        _ count: Int, reserved: Int, worker: String, for time: Duration
+    ) async throws(Failure) -> [RawJob] {
+        try await queue.handOut(count, reserved: reserved, worker: worker, for: time)
     }
     func extend(_ leases: [Lease], for time: Duration) async throws(Failure) -> [Lease] {
         try await queue.extend(leases, for: time)

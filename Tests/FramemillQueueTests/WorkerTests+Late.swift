@@ -31,6 +31,26 @@ extension WorkerTests {
         #expect(outcomes.all.allSatisfy { $0.event == .done && $0.tries == 1 })
     }
 
+    /// Whoever waits for a picture need not wait for a slot first.
+    @Test(arguments: Driver.present) func keepsSlotsForThoseInAHurry(_ driver: Driver) async throws {
+        let (place, outcomes, valve) = (try Place(driver), Record<JobOutcome>(), Valve())
+        _ = try await place.add((0..<30).map { Job("https://h\($0).example/") })
+        let worker = worker(place, place.hand, outcomes, change: { $0.slots = 16 }) {
+            request throws(Failure) in
+            if !request.url.contains("hurry") { await valve.wait() }
+            return Self.picture()
+        }
+        let run = Task { await worker.run() }
+        await valve.arrivals(16)
+        _ = try await place.add((0..<9).map { Job("https://hurry\($0).example/", priority: .interactive) })
+        await until { outcomes.count == 9 }
+        #expect(worker.running == 16)
+        valve.open()
+        await until { outcomes.count == 39 }
+        worker.stop()
+        await run.value
+    }
+
     @Test func worksOnTwiceItsSlotsAtMost() async throws {
         let (place, outcomes, valve) = (try Place(.memory), Record<JobOutcome>(), Valve())
         _ = try await place.add((0..<10).map { Job("https://h\($0).example/") })
@@ -44,7 +64,7 @@ extension WorkerTests {
         await valve.arrivals(4)
         place.hand.advance(.seconds(2))
         // It has looked for more at least once by then.
-        _ = try await place.add(Job("https://last.example/", priority: .interactive))
+        _ = try await place.add(Job("https://last.example/", priority: .prefetch))
         let before = worker.running
         valve.open()
         await until { outcomes.count == 11 }
