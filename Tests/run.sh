@@ -74,6 +74,7 @@ step "the demo" samples/demo.sh
 step "the demo once more" samples/demo.sh
 step "the runtime packages are enough" Tests/runtime-packages.sh
 step "workers that are killed" Tests/queue-kill.sh short
+step "workers that stop, freeze, grow and are cut off" Tests/worker.py short
 step "a batch that is killed three times" Tests/batch-kill.sh short
 step "a cache whose writers are killed" Tests/cache-kill.sh short
 step "a hit in memory allocates nothing" Tests/cache-memory.sh

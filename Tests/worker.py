@@ -3,14 +3,16 @@
 
     Tests/worker.py                        every proof in full, about half an hour on two cores
     Tests/worker.py short                  some of them in small, for Tests/run.sh
-    Tests/worker.py tarpit --queue redis   one: takeover rolling stuck tarpit backfill soak namespaces
+    Tests/worker.py tarpit --queue redis   one: takeover rolling stuck tarpit backfill soak hands_back frozen restarts
+                                           silent namespaces (these two for Redis alone)
 
-FRAMEMILL_BINARY names the binary, otherwise that of .build/release; FRAMEMILL_CORPUS a folder of media for `soak`.
+FRAMEMILL_BINARY names the binary, otherwise that of .build/release, which is made if it isn't there; FRAMEMILL_CORPUS a folder of media for `soak`.
 Kills in great number are Tests/queue-kill.sh.
 """
 import argparse, collections, hashlib, os, random, shutil, statistics, subprocess, sys, tempfile, time
 
-from worker_support import ROOT, Outcomes, Queue, Sources, Worker, small_files, until
+import worker_proofs
+from worker_support import ROOT, Outcomes, Queue, Sources, Worker, build, small_files, until
 
 CORPUS = os.environ.get("FRAMEMILL_CORPUS", os.path.join(os.path.dirname(ROOT), "shared/corpus"))
 passed, failed = [], []
@@ -267,9 +269,17 @@ def main():
         "takeover": lambda kind: takeover(kind, 10), "rolling": lambda kind: rolling(kind, 5000), "stuck": stuck,
         "tarpit": lambda kind: tarpit(kind, 10), "backfill": lambda kind: backfill(kind, 100_000),
         "soak": lambda kind: soak(kind, 20_000),
+        **{name: lambda kind, name=name: getattr(worker_proofs, name)(kind, check, say)
+           for name in ("hands_back", "frozen", "restarts")},
     }
     small = {
-        "takeover": lambda kind: takeover(kind, 1), "rolling": lambda kind: rolling(kind, 300), "stuck": stuck,
+        **proofs, "takeover": lambda kind: takeover(kind, 1), "rolling": lambda kind: rolling(kind, 300),
+    }
+    for name in ("tarpit", "backfill", "soak"):
+        del small[name]
+    alone = {
+        "namespaces": lambda: namespaces(300 if words.proof == "short" else 3000),
+        "silent": lambda: worker_proofs.silent(check, say),
     }
     kinds = [words.queue] if words.queue else ["sqlite", "redis"]
     if "redis" in kinds and not shutil.which("redis-server"):
@@ -278,17 +288,20 @@ def main():
     chosen = small if words.proof == "short" else proofs
     if words.proof in proofs:
         chosen = {words.proof: proofs[words.proof]}
-    elif words.proof == "namespaces":
-        chosen = {}
+    elif words.proof in alone:
+        chosen, alone = {}, {words.proof: alone[words.proof]}
     elif words.proof not in ("all", "short"):
         parser.error(f"there is no proof {words.proof}")
+    build()
     for name, proof in chosen.items():
         for kind in kinds:
             print(f"== {name}, {kind}", flush=True)
             proof(kind)
-    if words.proof in ("all", "short", "namespaces") and "redis" in kinds:
-        print("== namespaces, redis", flush=True)
-        namespaces(300 if words.proof == "short" else 3000)
+    if words.proof == "short":
+        del alone["silent"]
+    for name, proof in alone.items() if words.proof not in proofs and "redis" in kinds else []:
+        print(f"== {name}, redis", flush=True)
+        proof()
     print(f"{len(passed)} passed, {len(failed)} failed")
     return 1 if failed else 0
 

@@ -25,13 +25,16 @@ class Sources:
     def url(self, number, host="127.0.0.1"):
         return f"http://{host}:{self.port}/{number}/clip"
 
-    def release(self):
-        """Lets go on what stands still, and what comes from now on."""
+    def release(self, count=None):
+        """Lets go on what stands still, or `count` of it; if all, also what comes from now on."""
         def go():
-            self.slow = set()
-            for send in self.held:
-                send()
-            self.held = []
+            if count is None:
+                self.slow = set()
+            # Of those that are still there to hear it.
+            self.held = [one for one in self.held if not one[0].transport.is_closing()]
+            ready, self.held = self.held[:count], self.held[len(self.held[:count]):]
+            for connection, rest in ready:
+                connection.write(rest)
         self.loop.call_soon_threadsafe(go)
 
     def __enter__(self):
@@ -71,7 +74,7 @@ class Connection(asyncio.Protocol):
             return self.write(head + data[start:end])
         half = (start + end) // 2
         self.write(head + data[start:half])
-        self.sources.held.append(lambda: self.write(data[half:end]))
+        self.sources.held.append((self, data[half:end]))
 
     def write(self, data):
         if not self.transport.is_closing():
@@ -143,6 +146,12 @@ class Queue:
         return [json.loads(line) for line in lines.splitlines()]
 
 
+def build():
+    """The binary, where there is none yet and nobody named one."""
+    if not os.path.exists(BINARY):
+        subprocess.run(["swift", "build", "--package-path", ROOT, "-c", "release", "--product", "framemill"], check=True)
+
+
 def framemill(*words, data=None):
     done = subprocess.run([BINARY, *words], input=data, capture_output=True, text=True)
     if done.returncode != 0:
@@ -185,8 +194,9 @@ class Worker:
         with open(self.log, "w") as log, open(self.errors, "w") as errors:
             self.process = subprocess.Popen(
                 [*prefix, BINARY, "worker", "--queue", queue.name, "--sink", os.path.join(folder, "out"),
-                 "--cache", os.path.join(folder, "cache"), "--allow-net", "127.0.0.0/8", "--json",
-                 "--listen", f"127.0.0.1:{self.port}", *options], stdout=log, stderr=errors)
+                 *([] if "--cache" in options else ["--cache", os.path.join(folder, "cache")]),
+                 "--allow-net", "127.0.0.0/8", "--json", "--listen", f"127.0.0.1:{self.port}", *options],
+                stdout=log, stderr=errors)
 
     def __enter__(self):
         return self.wait_alive()

@@ -17,6 +17,8 @@ struct Work {
         let manager = ServiceManager(environment: environment)
         let watch = try Watch(arguments, configuration)
         let options = try options(arguments, configuration)
+        // What is done goes to its sink, and is asked for again by few: as little in memory as for a batch.
+        configuration.memoryCacheBytes = min(configuration.memoryCacheBytes, 4 << 20)
         // Those that are late run beside as many that are not.
         configuration.jobs = options.slots * 2
         let queue = try QueueTool.queue(arguments)
