@@ -15,4 +15,8 @@ for limit in $(sed -nE 's/^ *public var ([a-zA-Z]+):.*/\1/p' Sources/FramemillMe
 for option in $(grep -oE 'Option\(\s*"[a-z-]+"' -zh Sources/FramemillCommand/Verb*.swift | grep -aoE '"[a-z-]+"' | tr -d '"'); do
     named "--$option"
 done
+for limit in $(tr -d '\n' <Sources/FramemillCommand/LimitOption.swift | grep -oE '(whole|seconds)\( *"[a-z-]+"' |
+    grep -oE '"[a-z-]+"' | tr -d '"'); do
+    [ "$limit" = deadline ] || named "--limit-$limit"
+done
 exit $status

@@ -78,6 +78,7 @@ step "workers that stop, freeze, grow and are cut off" Tests/worker.py short
 step "a batch that is killed three times" Tests/batch-kill.sh short
 step "a cache whose writers are killed" Tests/cache-kill.sh short
 step "a hit in memory allocates nothing" Tests/cache-memory.sh
+step "nobody is dialled who may not be" Tests/guard.py
 step "broken animations under the address sanitizer" Tests/mutants.sh short
 step "the library call" library_call
 summary

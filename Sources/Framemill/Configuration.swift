@@ -14,6 +14,10 @@ public struct Configuration: Sendable {
     public var allowFiles: Bool = false
     /// Networks (CIDR) that may be dialled although the guard would refuse them, such as `127.0.0.1/32`.
     public var allowNet: [String] = []
+    /// Hosts that are never asked: names, with all below them, and addresses, whatever name leads to them.
+    public var denyHosts: [String] = []
+    /// Ports that may be asked. None given: all but those that browsers refuse, which belong to other protocols.
+    public var allowPorts: [ClosedRange<Int>] = []
     /// Query parameters that the cache does not tell links apart by: names, or beginnings of names with a `*` behind
     /// them (`X-Amz-*`). The whole link is fetched all the same. Nothing by default: where such a parameter does select
     /// bytes, the wrong picture would be shown.

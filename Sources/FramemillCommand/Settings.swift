@@ -65,11 +65,21 @@ extension Reuse {
 }
 
 extension Configuration {
-    /// The command line may read local files; the network guard stays on but for `--allow-net`.
+    /// The command line may read local files; the network guard stays on but for what the options open.
     init(_ arguments: Arguments) throws(Failure) {
         self.init()
         allowFiles = true
         allowNet = arguments.all("allow-net")
+        denyHosts = arguments.all("deny-host")
+        for text in arguments.all("allow-port") {
+            let bounds = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+                .map { Number.whole(String($0)) ?? 0 }
+            guard let first = bounds.first, let last = bounds.last, first > 0, first <= last, last <= 65535
+            else {
+                throw Arguments.usage("--allow-port \(text) is not understood: it takes 8080, or 8000-8999")
+            }
+            allowPorts.append(first...last)
+        }
         if let bytes = try arguments.whole("source-cache", 0...Int.max) { sourceCacheBytes = Int64(bytes) }
         ignoredQuery = arguments.all("ignore-query").flatMap {
             $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
@@ -84,10 +94,7 @@ extension Configuration {
         }
         if let jobs = try arguments.whole("jobs", 1...4096) { self.jobs = jobs }
         if let perHost = try arguments.whole("per-host", 1...1024) { self.perHost = perHost }
-        let deadline = try arguments.value("deadline", or: "seconds, more than 0 and at most 86400") { text in
-            Number.decimal(text).flatMap { $0 > 0 && $0 <= 86400 ? $0 : nil }
-        }
-        if let deadline { limits.deadline = .seconds(deadline) }
+        limits = try Limits(arguments)
         switch arguments.text("cache") {
         case "none": cacheDirectory = nil
         case "": throw Arguments.usage("--cache wants a directory, or none")

@@ -121,7 +121,7 @@ struct Verb: Sendable {
             Option(
                 "deadline", "SECONDS", "the most that opening may take, and then each step through it",
                 preset: "20"),
-        ] + access.filter { $0.name == "allow-net" },
+        ] + guarding,
         notes: """
             Frames are whole canvases, as browsers show them. "raw_ms" is the delay as stored, "ms" the one
             to show it for (10 and less become 100). left, top, width and height say where the frame's own
@@ -226,11 +226,24 @@ struct Verb: Sendable {
             preset: "none", repeats: true),
     ]
 
-    static let access = [
-        Option("cache", "DIR|none", "where finished covers are kept", preset: "$XDG_CACHE_HOME/framemill"),
-        Option("deadline", "SECONDS", "the most that one picture may take", preset: "20"),
-        Option(
-            "allow-net", "CIDR", "dial this network although it is private (127.0.0.1/32)", preset: "none",
-            repeats: true),
-    ]
+    static let access =
+        [
+            Option(
+                "cache", "DIR|none", "where finished covers are kept", preset: "$XDG_CACHE_HOME/framemill"),
+            Option("deadline", "SECONDS", "the most that one picture may take", preset: "20"),
+        ] + guarding
+
+    /// Where bytes may come from, and how much of what is in them.
+    static let guarding =
+        [
+            Option(
+                "allow-net", "CIDR", "dial this network although it is private (127.0.0.1/32)",
+                preset: "none",
+                repeats: true),
+            Option(
+                "deny-host", "HOST", "never ask this host, nor one below it", preset: "none", repeats: true),
+            Option(
+                "allow-port", "N|N-M", "ask these ports alone", preset: "all but those of other protocols",
+                repeats: true),
+        ] + LimitOption.all.map(\.option)
 }

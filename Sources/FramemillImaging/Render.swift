@@ -81,9 +81,9 @@ public struct Imaging: Renderer {
     ) throws(Failure) -> any AnimationDecoder {
         let format = try Self.format(try Self.head(of: reader))
         switch format {
-        case .gif: return FrameDecoder(try GIFAnimation(reader, limits: limits, stop: stop))
-        case .webp: return FrameDecoder(try WebPAnimation(reader, limits: limits, stop: stop))
-        case .png: return FrameDecoder(try APNGAnimation(reader, limits: limits, stop: stop))
+        case .gif: return FrameDecoder(try GIFAnimation(reader, limits: limits, stop: stop), limits: limits)
+        case .webp: return FrameDecoder(try WebPAnimation(reader, limits: limits, stop: stop), limits: limits)
+        case .png: return FrameDecoder(try APNGAnimation(reader, limits: limits, stop: stop), limits: limits)
         case .jpeg, .avif: return try StillAnimation(format, reader, limits: limits, stop: stop)
         case .container:
             throw Failure(
@@ -103,6 +103,7 @@ public struct Imaging: Renderer {
         var facts = still.facts
         let plan = place(
             &facts, still.orientation, recipe, decoded: (still.bitmap.width, still.bitmap.height))
+        try Still.admit(width: plan.width, height: plan.height, limits: limits)
         let bitmap = Resampler.resize(still.bitmap, plan: plan, orientation: still.orientation)
         return Decoded(small: .pixels(bitmap), facts: facts)
     }

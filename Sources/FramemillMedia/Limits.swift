@@ -2,10 +2,13 @@
 public struct Limits: Sendable, Equatable {
     /// Bytes read from one source over the network, all requests together. 64 MiB: an index of a 10-hour film is 20.
     public var sourceBytes: Int64 = 64 << 20
-    /// Pixels of one stored picture or canvas. 8192 x 8192: an 8K frame fits, a bomb does not.
+    /// Pixels of one stored picture or canvas, and of a result. 8192 x 8192: an 8K frame fits, a bomb does not.
     public var pixelsPerFrame: Int = 8192 * 8192
     /// Frames of one animation. Each costs some 100 bytes of index before anything is decoded.
     public var frames: Int = 100_000
+    /// Pixels of all frames of one animation together, asked where all of them are wanted. 2^34: 60,000 frames of
+    /// 500 x 500, half an hour of work for one core; a first frame is given all the same.
+    public var totalPixels: Int = 1 << 34
     /// Wall time of one job from call to answer, waiting included.
     public var deadline: Duration = .seconds(20)
     /// Redirects followed for one request.

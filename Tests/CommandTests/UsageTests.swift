@@ -116,4 +116,38 @@ import TestSupport
         #expect(result.text.isEmpty)
         #expect(command.folder.files == ["a.mp4", "list"])
     }
+
+    @Test func takesEveryLimitAsAnOptionAndFromTheEnvironment() throws {
+        let command = try Command()
+        try command.writeClips("a.mp4")
+        func probe(_ words: [String], _ environment: [String: String] = [:]) throws -> Tool.Result {
+            try Tool.run(
+                Command.binary, ["probe", "a.mp4"] + words, environment: environment, in: command.folder.path)
+        }
+        let help = try command.run("help", "probe").text
+        let limits = help.split(separator: "\n").compactMap { line in
+            line.split(separator: " ").first.flatMap { $0.hasPrefix("--limit-") ? String($0) : nil }
+        }
+        #expect(limits.count == 13)
+        for limit in limits {
+            let variable = "FRAMEMILL_" + limit.dropFirst(2).uppercased().replacing("-", with: "_")
+            #expect(try probe([limit, "nonsense"]).status == 2)
+            let result = try probe([], [variable: "-1"])
+            #expect(result.status == 2 && result.errorText.contains(variable + "=-1 is not understood"))
+        }
+        #expect(try probe([], ["FRAMEMILL_LIMIT_DEADLINE": "soon"]).status == 2)
+        // A limit that the clip exceeds, in the environment, and an option that counts more.
+        let small = ["FRAMEMILL_LIMIT_PIXELS_PER_FRAME": "100"]
+        let refused = try probe([], small)
+        #expect(refused.status == 3 && refused.errorText.contains("too_large"))
+        #expect(try probe(["--limit-pixels-per-frame", "100000"], small).status == 0)
+    }
+
+    @Test(arguments: [
+        ["--allow-port", "0"], ["--allow-port", "9-8"], ["--allow-port", "x"], ["--deny-host", "a b"],
+    ])
+    func refusesWhatIsNoPortAndNoHost(words: [String]) throws {
+        let result = try Command().run(["probe", "http://example.invalid/"] + words)
+        #expect(result.status == 2)
+    }
 }

@@ -16,6 +16,52 @@ struct AnimationFaultTests {
 
     // MARK: both
 
+    /// Asked where all frames are wanted: one by its number, and the first as a cover, are given.
+    @Test func refusesAllFramesWhereTheyHaveTooManyPixelsTogether() throws {
+        var limits = Limits()
+        limits.totalPixels = 2 * 2 * 3 - 1
+        let file = WebPFile(width: 2, height: 2, frames: [red, blue, green].map { WebPFile.frame($0, 2, 2) })
+            .bytes
+        let stop = Stop(after: .seconds(60))
+        let decoder = try Imaging().animation(MemoryReader(file), limits: limits, stop: stop)
+        var place = AnimationPlace()
+        let failure = #expect(throws: Failure.self) {
+            try decoder.frames(from: &place, windowBytes: 1 << 20, crew: .alone, stop: stop)
+        }
+        #expect(failure?.reason == .tooLarge && failure?.message.contains("totalPixels") == true)
+        #expect(try decoder.frame(at: 2, crew: .alone, stop: stop).index == 2)
+        var recipe = Recipe()
+        (recipe.format, recipe.animated) = (.webp, Recipe.Animated())
+        let moving = #expect(throws: Failure.self) {
+            try Imaging().render(MemoryReader(file), recipe: recipe, limits: limits, stop: stop)
+        }
+        #expect(moving?.reason == .tooLarge)
+        recipe.animated = nil
+        #expect(
+            try Imaging().render(MemoryReader(file), recipe: recipe, limits: limits, stop: stop).facts.width
+                == 2)
+        limits.totalPixels += 1
+        let all = try Imaging().animation(MemoryReader(file), limits: limits, stop: stop)
+        #expect(try all.frames(from: &place, windowBytes: 1 << 20, crew: .alone, stop: stop).count == 3)
+    }
+
+    @Test(arguments: [Recipe.OutputFormat.jpeg, .png, .webp])
+    func makesNoResultLargerThanAPictureMayBe(_ format: Recipe.OutputFormat) throws {
+        var limits = Limits()
+        limits.pixelsPerFrame = 100
+        var recipe = Recipe()
+        (recipe.format, recipe.enlarge, recipe.box) = (format, true, .size(width: 11, height: 11))
+        let file = WebPFile(width: 2, height: 2, frames: [red, blue].map { WebPFile.frame($0, 2, 2) }).bytes
+        let stop = Stop(after: .seconds(60))
+        for moves in format == .webp ? [false, true] : [false] {
+            recipe.animated = moves ? Recipe.Animated() : nil
+            let failure = #expect(throws: Failure.self) {
+                try Imaging().render(MemoryReader(file), recipe: recipe, limits: limits, stop: stop)
+            }
+            #expect(failure?.reason == .tooLarge)
+        }
+    }
+
     @Test func saysOfEveryAnimationThatItIsOne() throws {
         let colors = [red, blue, green]
         let webp = WebPFile(

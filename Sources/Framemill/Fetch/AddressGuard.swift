@@ -14,9 +14,13 @@ struct AddressGuard: Sendable {
         func contains(_ other: [UInt8]) -> Bool { AddressGuard.agree(address, other, bits: bits) }
     }
     private let allowed: [Network]
+    private let denied: [[UInt8]]
 
-    /// - Parameter networks: CIDR such as `127.0.0.1/32`, `10.0.0.0/8` or `::1`.
-    init(allowing networks: [String]) throws(Failure) {
+    /// - Parameters:
+    ///   - networks: CIDR such as `127.0.0.1/32`, `10.0.0.0/8` or `::1`.
+    ///   - denied: addresses of 16 bytes; they are refused even in a network that is allowed.
+    init(allowing networks: [String], denying denied: [[UInt8]] = []) throws(Failure) {
+        self.denied = denied
         var allowed: [Network] = []
         for text in networks {
             let parts = text.split(separator: "/", omittingEmptySubsequences: false)
@@ -35,7 +39,7 @@ struct AddressGuard: Sendable {
 
     /// Judges an address of 16 bytes; IPv4 comes as `::ffff:a.b.c.d`.
     func allows(_ address: [UInt8]) -> Bool {
-        guard address.count == 16 else { return false }
+        guard address.count == 16, !denied.contains(address) else { return false }
         return allowed.contains { $0.contains(address) } || Self.isPublic(address)
     }
 
@@ -161,12 +165,13 @@ extension AddressGuard {
     }
 
     /// What is said of a host that was refused.
-    static func refusal(_ host: String, at address: String) -> Failure {
-        Failure(
+    func refusal(_ host: String, at address: String) -> Failure {
+        let place = host.contains(address) ? "\(address) is" : "\(host) is at \(address), which is"
+        let isDenied = Self.parse(address).map { denied.contains($0) } ?? false
+        return Failure(
             .blockedAddress, .fetch,
-            (host.contains(address)
-                ? "\(address) is not a public address "
-                : "\(host) is at \(address), which is not a public address ")
-                + "(Configuration.allowNet, --allow-net \(address))")
+            isDenied
+                ? "\(place) denied (Configuration.denyHosts, --deny-host)"
+                : "\(place) not a public address (Configuration.allowNet, --allow-net \(address))")
     }
 }

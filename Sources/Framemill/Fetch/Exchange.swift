@@ -21,7 +21,7 @@ internal import Glibc
     let handle: UnsafeMutableRawPointer
     private var headers: UnsafeMutablePointer<curl_slist>?
     private let errorText: UnsafeMutablePointer<CChar>
-    private let addressGuard: AddressGuard
+    private let networks: NetworkGuard
     private var location: Location.Web
     private var hops = 0
     private var head = ResponseHead()
@@ -38,14 +38,14 @@ internal import Glibc
     /// Servers close a connection after so many requests, and those on their way there go unanswered.
     private static let retryLimit = 3
 
-    init?(_ transfer: Transfer, userAgent: String, guard addressGuard: AddressGuard) {
+    init?(_ transfer: Transfer, userAgent: String, guard networks: NetworkGuard) {
         // Freed in `deinit`, as are the buffer and the list below.
         guard let handle = unsafe curl_easy_init() else { return nil }
         unsafe self.handle = handle
         unsafe errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         unsafe errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         self.transfer = transfer
-        self.addressGuard = addressGuard
+        self.networks = networks
         location = transfer.location
         guard setUp(userAgent: userAgent), point(to: transfer.location) else { return nil }
     }
@@ -123,6 +123,7 @@ internal import Glibc
             )
         }
         guard case .http(let web) = next else { return }
+        try networks.hosts.admit(web)
         location = web
         head = ResponseHead()
         discarded = 0
@@ -133,7 +134,7 @@ internal import Glibc
 
     private func problem(_ code: CURLcode) -> Failure {
         if dialled == 0, let refusedAddress {
-            return AddressGuard.refusal(location.host, at: refusedAddress)
+            return networks.addresses.refusal(location.host, at: refusedAddress)
         }
         // curl ends its text with a zero inside the buffer, which is zeroed at the start.
         let words = unsafe String(cString: errorText)
@@ -236,7 +237,7 @@ extension Exchange {
     }
 
     fileprivate func openSocket(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
-        switch unsafe addressGuard.dial(address) {
+        switch unsafe networks.addresses.dial(address) {
         case .socket(let made):
             dialled += 1
             return made

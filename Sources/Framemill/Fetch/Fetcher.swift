@@ -5,6 +5,7 @@ internal import Glibc
 /// The one door to bytes: opens `http`, `https`, `file:` and plain paths for random access.
 final class Fetcher: Sendable {
     private let transport: Transport
+    private let networks: NetworkGuard
     private let allowsFiles: Bool
     let ignoredQuery: IgnoredQuery
     /// Opening a file may wait for a disk, so it has threads of its own.
@@ -13,7 +14,8 @@ final class Fetcher: Sendable {
     let meters: Meters
     private let now: @Sendable () -> Int
 
-    /// Fails with `badOption` when `allowNet` holds something that is no network, or `ignoredQuery` what is no name.
+    /// Fails with `badOption` when `allowNet` holds something that is no network, `denyHosts` what is no host, or
+    /// `ignoredQuery` what is no name.
     ///
     /// - Parameter now: seconds since 1970, for the age of answers.
     init(
@@ -24,9 +26,10 @@ final class Fetcher: Sendable {
         self.now = now
         allowsFiles = configuration.allowFiles
         ignoredQuery = try IgnoredQuery(configuration.ignoredQuery, configuration.ignoredQueryPresets)
+        networks = try NetworkGuard(configuration)
         transport = try Transport(
             perHost: configuration.perHost, userAgent: configuration.userAgent,
-            guard: AddressGuard(allowing: configuration.allowNet), meters: meters)
+            guard: networks, meters: meters)
         files = Lane("files", width: 2) {}
     }
 
@@ -45,6 +48,7 @@ final class Fetcher: Sendable {
         try stop.check(.fetch)
         switch try Location(url) {
         case .http(let web):
+            try networks.hosts.admit(web)
             let store = BlockStore(
                 web, unless: known, blocks: blocks, trusts: trusts, limits: limits, stop: stop,
                 transport: transport, now: now)

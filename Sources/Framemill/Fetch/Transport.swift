@@ -70,7 +70,7 @@ final class Transport: Sendable {
     /// curl wants this once per process, before any other call.
     static let isCurlReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    init(perHost: Int, userAgent: String, guard addressGuard: AddressGuard, meters: Meters) throws(Failure) {
+    init(perHost: Int, userAgent: String, guard networks: NetworkGuard, meters: Meters) throws(Failure) {
         guard Self.isCurlReady, let multi = unsafe curl_multi_init() else {
             throw Failure(.internalError, .fetch, "libcurl could not be started")
         }
@@ -82,7 +82,7 @@ final class Transport: Sendable {
         self.meters = meters
         let thread = Thread { [mailbox] in
             Switchboard(
-                multi: address, mailbox: mailbox, userAgent: userAgent, guard: addressGuard, meters: meters
+                multi: address, mailbox: mailbox, userAgent: userAgent, guard: networks, meters: meters
             ).run()
         }
         thread.name = "network"
@@ -112,21 +112,21 @@ final class Transport: Sendable {
     private let multi: UnsafeMutableRawPointer
     private let mailbox: Transport.Mailbox
     private let userAgent: String
-    private let addressGuard: AddressGuard
+    private let networks: NetworkGuard
     private let meters: Meters
     private var exchanges: [Int: Exchange] = [:]
     /// From a handle's address to the number of its transfer.
     private var numbers: [UInt: Int] = [:]
 
     init(
-        multi: UInt, mailbox: Transport.Mailbox, userAgent: String, guard addressGuard: AddressGuard,
+        multi: UInt, mailbox: Transport.Mailbox, userAgent: String, guard networks: NetworkGuard,
         meters: Meters
     ) {
         // The address of a handle that the transport made a moment ago, so it is not zero.
         unsafe self.multi = UnsafeMutableRawPointer(bitPattern: multi)!
         self.mailbox = mailbox
         self.userAgent = userAgent
-        self.addressGuard = addressGuard
+        self.networks = networks
         self.meters = meters
     }
 
@@ -166,7 +166,7 @@ final class Transport: Sendable {
     private func obey(_ command: Transport.Command) {
         switch command {
         case .start(let transfer):
-            guard let exchange = Exchange(transfer, userAgent: userAgent, guard: addressGuard) else {
+            guard let exchange = Exchange(transfer, userAgent: userAgent, guard: networks) else {
                 transfer.sink.end(
                     transfer.number, Failure(.outOfMemory, .fetch, "libcurl has no memory for a transfer"))
                 return

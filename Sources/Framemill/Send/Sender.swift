@@ -70,14 +70,14 @@ package struct Reply: Sendable {
 
 package final class Sender: Sendable {
     private let lane: Lane<SendingHandle>
-    private let networks: AddressGuard
+    private let networks: NetworkGuard
     private let userAgent: String
     private let limits: Limits
 
     /// - Parameter width: requests at a time.
-    /// - Throws: `badOption` when `allowNet` holds something that is no network.
+    /// - Throws: `badOption` when `allowNet` holds something that is no network, or `denyHosts` what is no host.
     package init(_ configuration: Configuration, width: Int = 4) throws(Failure) {
-        networks = try AddressGuard(allowing: configuration.allowNet)
+        networks = try NetworkGuard(configuration)
         userAgent = configuration.userAgent
         limits = configuration.limits
         lane = Lane("send", width: width, stackBytes: 1 << 19) { () throws(Failure) in try SendingHandle() }
@@ -90,9 +90,10 @@ package final class Sender: Sendable {
         guard case .http(let place) = try Location(outgoing.url) else {
             throw Failure(.badURL, .fetch, "only http and https addresses can be sent to")
         }
+        if outgoing.isGuarded { try networks.hosts.admit(place) }
         return try await lane.run(stop: stop) { [networks, userAgent, limits] handle, stop throws(Failure) in
             let sending = Sending(
-                outgoing, place, guard: outgoing.isGuarded ? networks : nil, userAgent: userAgent,
+                outgoing, place, guard: outgoing.isGuarded ? networks.addresses : nil, userAgent: userAgent,
                 limits: limits, stop: stop)
             return try sending.perform(on: handle)
         }

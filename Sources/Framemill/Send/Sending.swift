@@ -64,7 +64,7 @@ final class Sending {
         if let failure { throw failure }
         if code == CURLE_OK, head.isComplete { return Reply(head, body) }
         try stop.check(.fetch)
-        if let refusedAddress { throw AddressGuard.refusal(place.host, at: refusedAddress) }
+        if let refusedAddress, let addressGuard { throw addressGuard.refusal(place.host, at: refusedAddress) }
         // A text that curl has for ever.
         throw Exchange.failure(code, unsafe String(cString: curl_easy_strerror(code)), name, limits)
     }

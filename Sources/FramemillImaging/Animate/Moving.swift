@@ -23,6 +23,7 @@ extension Imaging {
             guard decoder.facts.animated else { return nil }
             facts = Facts(of: decoder.facts)
             let plan = Self.place(&facts, 1, recipe, decoded: (facts.storedWidth, facts.storedHeight))
+            try Still.admit(width: plan.width, height: plan.height, limits: limits)
             timer.lap("probe")
             let pass = PassThrough(recipe: recipe, animated: animated, limits: limits, stop: stop)
             if pass.isWanted(decoder.facts, plan),

@@ -10,15 +10,33 @@ struct FrameDecoder: AnimationDecoder {
     private let source: any FrameSource
     private let compositor: Compositor
     private let starts: FrameStarts
+    private let mostPixels: Int
 
-    init(_ source: any FrameSource) {
+    init(_ source: any FrameSource, limits: Limits) {
         self.source = source
+        mostPixels = limits.totalPixels
         facts = source.facts
         compositor = Compositor(facts)
         starts = FrameStarts(source)
     }
 
     func frames(
+        from place: inout AnimationPlace, windowBytes: Int, crew: Crew, stop: Stop
+    ) throws(Failure) -> [AnimationFrame] {
+        if place.next == 0 { try admitAll() }
+        return try more(from: &place, windowBytes: windowBytes, crew: crew, stop: stop)
+    }
+
+    private func admitAll() throws(Failure) {
+        let (pixels, overflow) = facts.frameCount.multipliedReportingOverflow(by: facts.canvasBytes / 4)
+        guard overflow || pixels > mostPixels else { return }
+        throw Failure(
+            .tooLarge, .probe,
+            "\(facts.frameCount) frames of \(facts.width) x \(facts.height) exceed \(mostPixels) pixels in all "
+                + "(Limits.totalPixels)")
+    }
+
+    private func more(
         from place: inout AnimationPlace, windowBytes: Int, crew: Crew, stop: Stop
     ) throws(Failure) -> [AnimationFrame] {
         try stop.check(.decode)
@@ -49,7 +67,7 @@ struct FrameDecoder: AnimationDecoder {
             var place = AnimationPlace(next: start)
             var isSound = true
             while true {
-                guard let reached = try frames(from: &place, windowBytes: 1, crew: crew, stop: stop).first
+                guard let reached = try more(from: &place, windowBytes: 1, crew: crew, stop: stop).first
                 else {
                     throw Failure(.corrupt, .decode, "the animation is broken before frame \(index)")
                 }

@@ -136,6 +136,7 @@ struct VideoDecoder {
             facts.displayWidth = plan.displayWidth
             facts.displayHeight = plan.displayHeight
             facts.alpha = still.facts.alpha
+            try Self.ask(limits, width: plan.width, height: plan.height)
             small = .pixels(
                 Resampler.resize(still.bitmap, plan: plan, orientation: still.orientation))
             timer.lap("decode")
