@@ -117,7 +117,7 @@ private struct JobMaker: Sendable {
             {
                 job = try FramemillQueue.Job(json: String(object), over: recipe, priority: priority)
             }
-            try job.check()
+            try job.checkAddresses()
             if entry.id == nil, job.key == nil, job.callback == nil { job.key = job.pictureKey }
             return job
         }

@@ -22,9 +22,15 @@ extension Job {
     /// Whether it could be made at all; a queue takes what could not, and it ends among the failed ones.
     /// - Throws: `badURL` or `badOption`, with what would be right.
     public func check() throws(Failure) {
+        try checkAddresses()
+        // Whoever reads it must be able to.
+        _ = try Job(json: json)
+    }
+
+    /// As `check`, where all else came out of a text.
+    package func checkAddresses() throws(Failure) {
         for url in [url] + mirrors { try Request.check(url) }
         if let callback { try Request.check(callback, isWeb: true) }
-        _ = try Job(json: json)
     }
 
     /// The same as one line of JSON, without what is as it would be anyway.

@@ -6,8 +6,7 @@
 // waits for who does, because covers are made on lanes of their own); the sweep, all the time and not only at
 // the start; and the listener, which wakes the worker when jobs come.
 //
-// Stopping: no new leases, let run what runs; after `grace` what still runs is handed back at once, without a
-// try.
+// Stopping: no new leases, let run what runs; after `grace` the rest is handed back at once, without a try.
 
 public import Framemill
 internal import FramemillEngine
@@ -195,18 +194,18 @@ public final class Worker: Sendable {
 
     private func lease() async {
         let limit = clock.now() - options.late.wholeMilliseconds
-        let reserve = options.jobs == nil ? options.reserve : 0
-        let free = state.withLock { state in
-            guard !state.isStopping else { return 0 }
-            let inTime = state.running.values.count { $0.begun > limit }
-            return min(
-                options.slots + reserve - inTime, options.slots * 2 + reserve - state.running.count,
-                (options.jobs ?? .max) - state.started)
+        let room: Room? = state.withLock { state in
+            guard !state.isStopping else { return nil }
+            let inTime = state.running.values.filter { $0.begun > limit }
+            let hurried = inTime.count { $0.leased.job.priority == .interactive }
+            return Room(
+                options, hurried: hurried, others: inTime.count - hurried,
+                late: state.running.count - inTime.count, started: state.started)
         }
-        guard free > 0 else { return }
+        guard let room, room.free > 0 else { return }
         do throws(Failure) {
             let jobs = try await queue.lease(
-                free, reserved: reserve, worker: options.name, for: options.lease)
+                room.free, reserved: room.reserved, worker: options.name, for: options.lease)
             for job in jobs { start(job) }
         } catch {
             await pause(error)
