@@ -1,7 +1,9 @@
-"""Proofs of `worker.py` about a worker that stops, freezes, grows, or is cut off from its queue."""
-import os, signal, subprocess, tempfile, time
+"""Proofs of `worker.py` about a worker that stops, freezes, grows, or is cut off from its queue, and what it costs."""
+import os, random, signal, statistics, subprocess, tempfile, time
 
-from worker_support import Outcomes, Queue, Sources, Worker, small_files, until
+from worker_support import BINARY, ROOT, Outcomes, Queue, Sources, Worker, framemill, small_files, until
+
+CORPUS = os.environ.get("FRAMEMILL_CORPUS", os.path.join(os.path.dirname(ROOT), "shared/corpus"))
 
 
 def hands_back(kind, check, say):
@@ -92,3 +94,67 @@ def restarts(kind, check, say):
                 check(f"{kind}: at its first try",
                       all(line["tries"] == 1 for line in Outcomes(folder).all("done")))
                 check(f"{kind}: it ends with 0 when told to", worker.stop() == 0)
+
+
+def overhead(kind, check, say, jobs=6000, rounds=5):
+    """What a queue costs a job: the processor's time of a worker over that of a batch of the same tiny pictures."""
+    def seconds(*words):
+        child = subprocess.Popen([BINARY, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            raise SystemExit(f"framemill {words[0]} ended with {child.returncode}")
+        return usage.ru_utime + usage.ru_stime
+
+    with tempfile.TemporaryDirectory() as folder:
+        names, picture = [os.path.join(folder, f"{n}.jpg") for n in range(jobs)], small_files()[2]
+        for name in names:
+            with open(name, "wb") as file:
+                file.write(picture)
+        path, more = os.path.join(folder, "list"), []
+        with open(path, "w") as file:
+            file.write("\n".join(names) + "\n")
+        for turn in range(rounds):
+            options = ("--cache", "none", "--jobs", "32")
+            alone = seconds("batch", path, "--out", os.path.join(folder, f"batch-{turn}"), "--quiet", *options)
+            with tempfile.TemporaryDirectory() as place, Queue(kind, place) as queue:
+                framemill("enqueue", path, "--queue", queue.name)
+                ours = seconds("worker", "--queue", queue.name, "--sink", os.path.join(folder, f"worker-{turn}"),
+                               "--allow-files", "--max-jobs", str(jobs), "--listen", "none", "--json", *options)
+            more.append((ours - alone) * 1000 / jobs)
+        say(f"more than a batch for each of {jobs} jobs, milliseconds: " + ", ".join(f"{one:.2f}" for one in more))
+        check(f"{kind}: the median is 0.3 ms at most", statistics.median(more) <= 0.3)
+
+
+def soak(kind, check, say, jobs=20_000):
+    """Many jobs over fifty mixed files, a third of them broken: memory and descriptors stay."""
+    if not os.path.isdir(CORPUS):
+        return print("SKIPPED soak: FRAMEMILL_CORPUS names no folder of media")
+    names = sorted(os.path.relpath(os.path.join(place, name), CORPUS)
+                   for place, _, found in os.walk(CORPUS) for name in found
+                   if os.path.getsize(os.path.join(place, name)) < 1 << 20 and not name.endswith((".tsv", ".md")))
+    random.seed(3)
+    chosen = [name for is_broken, count in ((False, 33), (True, 17)) for name in random.sample(
+        [name for name in names if name.startswith("broken/") == is_broken], count)]
+    files = []
+    for name in chosen:
+        with open(os.path.join(CORPUS, name), "rb") as file:
+            files.append(file.read())
+    with tempfile.TemporaryDirectory() as folder, Sources(files) as sources, Queue(kind, folder) as queue:
+        with Worker(queue, folder, "--per-host", "64", "--tries", "1") as worker:
+            # What is opened once and kept, such as the cache's index, is open by then.
+            queue.enqueue([sources.url(jobs + n) for n in range(len(files))])
+            until(lambda: queue.left() == 0, "each file was seen once")
+            start = worker.descriptors()
+            queue.enqueue([sources.url(n) for n in range(jobs)])
+            until(lambda: queue.left() <= jobs * 0.9, "a tenth is done", 3600)
+            early = worker.resident()
+            until(lambda: queue.left() == 0, "every job ended", 3600, pause=0.2)
+            after = worker.resident()
+            lines = Outcomes(folder).all()
+            dead = sum(line["event"] == "dead" for line in lines)
+            say(f"{jobs} jobs, {dead} of them dead: {early} KiB resident after {jobs // 10}, {after} KiB at the end; "
+                f"{start} descriptors at the start, {worker.descriptors()} at the end")
+            check(f"{kind}: resident memory within a fifth", abs(after - early) <= early * 0.2)
+            check(f"{kind}: descriptors are back at the start", worker.descriptors() <= start)
+            check(f"{kind}: a third was broken", 0.2 < dead / jobs < 0.45)

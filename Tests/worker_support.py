@@ -67,7 +67,7 @@ class Connection(asyncio.Protocol):
             first, last = fields["range"][6:].split("-")
             start, end = int(first), min(len(data), int(last) + 1 if last else len(data))
         if start >= len(data):
-            return self.write(f"HTTP/1.1 416 No\r\nContent-Range: bytes */{len(data)}\r\nContent-Length: 0\r\n\r\n".encode())
+            return self.write(b"HTTP/1.1 416 No\r\nContent-Range: bytes */%d\r\nContent-Length: 0\r\n\r\n" % len(data))
         head = (f"HTTP/1.1 206 Part\r\nContent-Range: bytes {start}-{end - 1}/{len(data)}\r\n"
                 f"Content-Length: {end - start}\r\n\r\n").encode()
         if fields["host"].split(":")[0] not in self.sources.slow:
@@ -122,7 +122,7 @@ class Queue:
         framemill("enqueue", "-", "--queue", self.name, *options, data="\n".join(urls) + "\n")
 
     def put(self, url, priority):
-        """One job, as any producer adds it: without the start of a process, which would take time from what is measured."""
+        """One job, as any producer adds it, without the start of a process beside what is measured."""
         job = json.dumps({"url": url, "priority": priority})
         if self.kind == "sqlite":
             with contextlib.closing(sqlite3.connect(self.name.removeprefix("sqlite:"), timeout=30)) as file, file:
@@ -130,7 +130,8 @@ class Queue:
         else:
             words = ["XADD", f"framemill:{priority}", "*", "job", job]
             with socket.create_connection(("127.0.0.1", self.port)) as redis:
-                redis.sendall("".join([f"*{len(words)}\r\n"] + [f"${len(word)}\r\n{word}\r\n" for word in words]).encode())
+                parts = [f"*{len(words)}"] + [part for word in words for part in (f"${len(word)}", word)]
+                redis.sendall("".join(part + "\r\n" for part in parts).encode())
                 assert redis.recv(100).startswith(b"$")
 
     def stat(self):
@@ -149,7 +150,8 @@ class Queue:
 def build():
     """The binary, where there is none yet and nobody named one."""
     if not os.path.exists(BINARY):
-        subprocess.run(["swift", "build", "--package-path", ROOT, "-c", "release", "--product", "framemill"], check=True)
+        words = ["swift", "build", "--package-path", ROOT, "-c", "release", "--product", "framemill"]
+        subprocess.run(words, check=True)
 
 
 def framemill(*words, data=None):

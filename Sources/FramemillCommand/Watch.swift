@@ -28,16 +28,13 @@ struct Watch: Sendable {
         folders = [results, file].compactMap(\.self)
     }
 
-    /// Asks the queue how it is; where that takes its time, so much less often that it takes a fiftieth of it.
+    /// Asks the queue how it is. That takes a script of Redis, or a few rows of SQLite, however many jobs wait.
     func queue(_ queue: any JobQueue, _ pulse: Pulse) async {
-        var took = Duration.zero
         repeat {
-            let start = ContinuousClock.now
             do throws(Failure) { pulse.note(.success(try await queue.stats())) } catch {
                 pulse.note(.failure(error))
             }
-            took = start.duration(to: .now)
-        } while await Self.pause(max(Self.period, took * 50))
+        } while await Self.pause(Self.period)
     }
 
     func room(_ pulse: Pulse) async {

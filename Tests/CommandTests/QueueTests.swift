@@ -143,6 +143,27 @@ import Testing
         #expect(work.errorText.contains("--sink file cannot be"))
     }
 
+    /// A fetch that hangs ends at its deadline, frees its slot, and counts as a try.
+    @Test func endsAJobThatHangsAtItsDeadline() throws {
+        let server = try SilentServer()
+        _ = try command.run(
+            "enqueue", "-", "--queue", "sqlite:q",
+            input: "{\"url\": \"\(server.url)\", \"id\": \"hung\"}\na.mp4\n")
+        let work = try command.run(
+            "worker", "--queue", "sqlite:q", "--max-jobs", "2", "--jobs", "1", "--deadline", "0.5", "--json",
+            "--allow-files", "--allow-net", "127.0.0.1/32", "--listen", "none")
+        let outcomes = try work.text.split(separator: "\n").map { try object(String($0)) }
+        #expect(outcomes.count == 2, "\(work.text)")
+        let hung = try #require(outcomes.first { $0["id"] as? String == "hung" })
+        #expect(hung["event"] as? String == "retry")
+        #expect(hung["code"] as? String == "timeout")
+        #expect(hung["class"] as? String == "transient")
+        #expect(outcomes.contains { $0["event"] as? String == "done" })
+        let record = try object(queue("show", "hung").text)
+        #expect(record["state"] as? String == "delayed")
+        #expect(record["tries"] as? Int == 1)
+    }
+
     /// The whole way: from a list through a worker into a bucket, and back to the producer.
     @Test(.enabled(if: ObjectServer.isInstalled, "SKIPPED: rclone is not installed, so no S3 server"))
     func putsAPictureIntoABucketAndTellsTheProducer() throws {
