@@ -39,10 +39,13 @@ let package = Package(
         .library(name: "FramemillQueue", targets: ["FramemillQueue"]),
         .executable(name: "framemill", targets: ["FramemillCommand"]),
         .executable(name: "framemill-bench", targets: ["FramemillBench"]),
+        .executable(name: "framemill-fuzz", targets: ["FramemillFuzz"]),
     ],
     targets: walls.map { .systemLibrary(name: $0.0, pkgConfig: $0.1) } + [
         // Part of the C library: nothing to ask pkg-config for.
         .systemLibrary(name: "CAllocator"),
+        // Of the compiler, and only where a build asks for it.
+        .systemLibrary(name: "CFuzzer"),
         target("FramemillMedia", []),
         target("FramemillEngine", ["FramemillMedia"]),
         target("FramemillImaging", ["FramemillMedia", "FramemillEngine", "CFFmpeg", "CGIF", "CImage"]),
@@ -63,6 +66,13 @@ let package = Package(
             dependencies: [
                 "Framemill", "FramemillQueue", "FramemillImaging", "FramemillMedia", "FramemillEngine",
                 "CAllocator",
+            ],
+            swiftSettings: strict,
+        ),
+        .executableTarget(
+            name: "FramemillFuzz",
+            dependencies: [
+                "Framemill", "FramemillQueue", "FramemillImaging", "FramemillMedia", "FramemillEngine", "CFuzzer",
             ],
             swiftSettings: strict,
         ),

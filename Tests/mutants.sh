@@ -17,10 +17,11 @@ else
     echo "*** no corpus at $corpus: the samples alone are edited" >&2
 fi
 
-swift build --configuration release --sanitize=address --product framemill-bench --scratch-path .build/address \
-    2>&1 | tail -1
-bench=$(swift build --configuration release --sanitize=address --product framemill-bench \
-    --scratch-path .build/address --show-bin-path)/framemill-bench
+# Built as Tests/fuzz.sh builds, so that the two share what they can.
+flags=(-c release --product framemill-bench --scratch-path .build/fuzzing --sanitize=address
+    -Xswiftc -sanitize=fuzzer -Xswiftc -use-ld=lld)
+swift build "${flags[@]}" 2>&1 | tail -1
+bench=$(swift build "${flags[@]}" --show-bin-path)/framemill-bench
 
 # Leaks are for a test of their own: Foundation and libpng keep some blocks for the life of a process.
 log=$(mktemp)

@@ -80,5 +80,6 @@ step "a cache whose writers are killed" Tests/cache-kill.sh short
 step "a hit in memory allocates nothing" Tests/cache-memory.sh
 step "nobody is dialled who may not be" Tests/guard.py
 step "broken animations under the address sanitizer" Tests/mutants.sh short
+step "readers of strangers' bytes under libFuzzer" Tests/fuzz.sh short
 step "the library call" library_call
 summary

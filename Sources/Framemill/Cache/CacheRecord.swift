@@ -90,10 +90,15 @@ package struct CacheRecord: Sendable, Equatable {
 
     /// "userinfo@" stands between "//" and the host; an "@" behind the first "/", "?" or "#" is none.
     package static func withoutUser(_ url: String) -> String {
-        guard url.contains("@"), let start = url.firstRange(of: "://")?.upperBound else { return url }
-        let authority = url[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        guard let at = authority.lastIndex(of: "@") else { return url }
-        return String(url[..<start] + url[url.index(after: at)...])
+        // By bytes, since a mark that combines with a delimiter would hide it.
+        let bytes = url.utf8
+        guard bytes.contains(UInt8(ascii: "@")), let start = bytes.firstRange(of: "://".utf8)?.upperBound
+        else {
+            return url
+        }
+        let authority = bytes[start...].prefix { !"/?#".utf8.contains($0) }
+        guard let at = authority.lastIndex(of: UInt8(ascii: "@")) else { return url }
+        return String(url[..<start] + url[bytes.index(after: at)...])
     }
 }
 

@@ -36,19 +36,19 @@ extension Location {
             self = try Self.plainPath(text)
             return
         }
-        let rest = text[text.index(text.startIndex, offsetBy: scheme.count + 1)...]
+        let rest = text[scheme.endIndex...].droppingBytes(1)
         switch scheme.lowercased() {
         case "http", "https":
-            guard rest.hasPrefix("//") else {
+            guard rest.begins(with: "//") else {
                 throw Failure(.badURL, .input, "\(scheme): must be followed by // and a host")
             }
-            self = .http(try Web(scheme: scheme.lowercased(), rest.dropFirst(2)))
+            self = .http(try Web(scheme: scheme.lowercased(), rest.droppingBytes(2)))
         case "file":
             self = try Self.fileURL(rest)
         default:
             // `take:2.mp4` is a file name; `ftp://…` and `data:…` are not.
             guard
-                rest.hasPrefix("//")
+                rest.begins(with: "//")
                     || ["data", "blob", "javascript", "mailto"].contains(scheme.lowercased())
             else {
                 self = try Self.plainPath(text)
@@ -77,8 +77,10 @@ extension Location {
 
     /// `.` and empty segments go; `..` stays, since what it leads to depends on links.
     private static func absolute(_ path: String) -> String {
-        let full = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
-        return "/" + full.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+        let full = path[...].begins(with: "/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+        return "/"
+            + full.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }.filter { $0 != "." }.joined(
+                separator: "/")
     }
 
     private static func trimmed(_ text: String) -> String {
@@ -106,11 +108,13 @@ extension Location {
 
     private static func fileURL(_ rest: Substring) throws(Failure) -> Location {
         var path = rest
-        if rest.hasPrefix("//") {
-            path = rest.dropFirst(2)
-            if path.lowercased().hasPrefix("localhost/") { path = path.dropFirst("localhost".count) }
+        if rest.begins(with: "//") {
+            path = rest.droppingBytes(2)
+            if path.before("/").lowercased() == "localhost" {
+                path = path.droppingBytes("localhost".utf8.count)
+            }
         }
-        guard path.hasPrefix("/") else {
+        guard path.begins(with: "/") else {
             throw Failure(
                 .badURL, .input, "file: takes an absolute path on this machine, as in file:///videos/a.mp4")
         }
@@ -140,30 +144,30 @@ extension Location.Web {
             let what = scalar == "\\" ? "a backslash" : "a control character"
             throw Failure(.badURL, .input, "the URL contains \(what); write it as %5C or %XX if it is meant")
         }
-        let authority = text.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let authority = text.before("/?#")
         (host, port) = try Self.endpoint(authority, defaultPort: scheme == "https" ? 443 : 80)
         self.scheme = scheme
-        let tail = text[authority.endIndex...].prefix { $0 != "#" }
-        target = Self.encoded(tail.hasPrefix("/") ? String(tail) : "/" + tail)
+        let tail = text[authority.endIndex...].before("#")
+        target = Self.encoded(tail.begins(with: "/") ? String(tail) : "/" + tail)
     }
 
     /// Where a `Location` header leads (RFC 3986, 5.2).
     func following(_ reference: String) throws(Failure) -> Location {
-        let text = reference.prefix { $0 != "#" }
-        let head = text.prefix { $0 != "/" && $0 != "?" }
-        if head.contains(":") {
+        let text = reference[...].before("#")
+        let head = text.before("/?")
+        if head.utf8.contains(UInt8(ascii: ":")) {
             guard case .http(let web) = try Location(String(text)) else {
                 throw Failure(.blockedAddress, .fetch, "redirected to something other than http or https")
             }
             return .http(web)
         }
-        if text.hasPrefix("//") { return .http(try Self(scheme: scheme, text.dropFirst(2))) }
-        if text.hasPrefix("/") { return .http(try Self(scheme: scheme, authority + text)) }
+        if text.begins(with: "//") { return .http(try Self(scheme: scheme, text.droppingBytes(2))) }
+        if text.begins(with: "/") { return .http(try Self(scheme: scheme, authority + text)) }
         let path = target.prefix { $0 != "?" }
-        if text.hasPrefix("?") { return .http(try Self(scheme: scheme, authority + path + text)) }
+        if text.begins(with: "?") { return .http(try Self(scheme: scheme, authority + path + text)) }
         if text.isEmpty { return .http(self) }
         let folder = path[...path.lastIndex(of: "/")!]
-        let query = text[(text.firstIndex(of: "?") ?? text.endIndex)...]
+        let query = text[text.before("?").endIndex...]
         let merged = Self.withoutDots(String(folder + text[..<query.startIndex]))
         return .http(try Self(scheme: scheme, authority + merged + query))
     }
@@ -191,23 +195,25 @@ extension Location.Web {
     }
 
     private static func endpoint(_ authority: Substring, defaultPort: Int) throws(Failure) -> (String, Int) {
-        guard !authority.contains("@") else {
+        guard !authority.utf8.contains(UInt8(ascii: "@")) else {
             throw Failure(
                 .badURL, .input, "a user, a password or a second @ in front of the host is not supported")
         }
         var name = authority
         var port = defaultPort
-        let afterBracket = authority.lastIndex(of: "]") ?? authority.startIndex
-        if let colon = authority[afterBracket...].firstIndex(of: ":") {
+        let afterBracket = authority.utf8.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
+        if let colon = authority[afterBracket...].utf8.firstIndex(of: UInt8(ascii: ":")) {
             name = authority[..<colon]
-            let digits = authority[colon...].dropFirst()
+            let digits = authority[colon...].droppingBytes(1)
             guard digits.utf8.allSatisfy(\.isDigit), let number = digits.isEmpty ? defaultPort : Int(digits),
                 (1...65535).contains(number)
             else { throw Failure(.badURL, .input, "the port is not a number from 1 to 65535") }
             port = number
         }
-        if name.hasPrefix("[") {
-            guard name.hasSuffix("]"), AddressGuard.isIPv6(name.dropFirst().dropLast()) else {
+        if name.begins(with: "[") {
+            guard name.utf8.last == UInt8(ascii: "]"), name.utf8.allSatisfy({ $0 < 0x80 }),
+                AddressGuard.isIPv6(name.dropFirst().dropLast())
+            else {
                 throw Failure(.badURL, .input, "the brackets hold no IPv6 address")
             }
             return (name.lowercased(), port)
@@ -248,7 +254,9 @@ extension Location.Web {
     /// RFC 3986, 5.2.4, for a path that starts with `/`.
     static func withoutDots(_ path: String) -> String {
         var kept: [Substring] = []
-        let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        let segments = path.utf8.dropFirst().split(
+            separator: UInt8(ascii: "/"), omittingEmptySubsequences: false
+        ).map { Substring($0) }
         for (index, segment) in segments.enumerated() {
             let isLast = index == segments.count - 1
             switch segment {
@@ -279,5 +287,18 @@ extension ArraySlice<UInt8> {
             return nil
         }
         return high << 4 | low
+    }
+}
+
+/// The parts of a URL are told by bytes. By Swift's characters a mark that combines with what is before it would hide a
+/// delimiter: `#` and U+0301 are one character, and it is not `#`.
+extension Substring {
+    fileprivate func begins(with prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
+
+    fileprivate func droppingBytes(_ count: Int) -> Substring { Substring(utf8.dropFirst(count)) }
+
+    /// Up to the first of these ASCII characters.
+    fileprivate func before(_ stops: String) -> Substring {
+        self[..<(utf8.firstIndex { stops.utf8.contains($0) } ?? endIndex)]
     }
 }
