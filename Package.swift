@@ -72,7 +72,8 @@ let package = Package(
         .executableTarget(
             name: "FramemillFuzz",
             dependencies: [
-                "Framemill", "FramemillQueue", "FramemillImaging", "FramemillMedia", "FramemillEngine", "CFuzzer",
+                "Framemill", "FramemillQueue", "FramemillImaging", "FramemillMedia", "FramemillEngine",
+                "CFuzzer",
             ],
             swiftSettings: strict,
         ),

@@ -60,4 +60,14 @@ package enum Number {
         guard let value = Double(text.hasPrefix(".") ? "0" + text : text), value.isFinite else { return nil }
         return value
     }
+
+    /// The text that `decimal` reads, of a number that it gave; to a billionth where that is shorter than an exponent.
+    package static func text(_ value: Double) -> String {
+        let plain = "\(value)"
+        guard value < 1, plain.utf8.contains(UInt8(ascii: "e")) else { return plain }
+        let billionths = Int((value * 1e9).rounded())
+        guard billionths > 0 else { return "0.0" }
+        let digits = String(billionths)
+        return "0." + String(repeating: "0", count: max(0, 9 - digits.utf8.count)) + digits
+    }
 }

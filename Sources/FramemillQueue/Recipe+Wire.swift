@@ -86,8 +86,8 @@ extension Recipe.Moment {
         switch self {
         case .auto: "auto"
         case .first: "first"
-        case .seconds(let seconds): "\(seconds)"
-        case .percent(let percent): "\(percent)%"
+        case .seconds(let seconds): Number.text(seconds)
+        case .percent(let percent): Number.text(percent) + "%"
         }
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import FramemillEngine
 import FramemillMedia
 import TestSupport
@@ -293,5 +294,20 @@ struct AnimationFaultTests {
     private func pixel(_ frame: AnimationFrame, _ x: Int, _ y: Int) -> [UInt8] {
         let at = (y * frame.bitmap.width + x) * 4
         return Array(frame.bitmap.pixels[at..<at + 4])
+    }
+
+    /// A GIF's second frame reaches past the canvas and has data for what can be seen: it hides what is below, alone and in
+    /// order.
+    @Test func givesTheSameOfAFrameThatReachesPastTheCanvas() throws {
+        let text =
+            "R0lGODlhCAAIAIAAAP8AAAAA/yH/C05FVFNDQVBFMi4wAwEAAAAh+QQAMgAAACwAAAAACAAIAAACB4SPqcvtXQAAIfkEADIAAAAsAAAAAAgA"
+            + "IwAAAgeMj6nL7V0AADs="
+        let bytes = [UInt8](try #require(Data(base64Encoded: text)))
+        let stop = Stop(after: .seconds(60))
+        let decoder = try Imaging().animation(MemoryReader(bytes), limits: Limits(), stop: stop)
+        var place = AnimationPlace()
+        let frames = try decoder.frames(from: &place, windowBytes: 1 << 20, crew: .alone, stop: stop)
+        #expect(frames.count == 2 && frames[1].isWhole && !frames[1].bitmap.hasAlpha)
+        #expect(try decoder.frame(at: 1, crew: .alone, stop: stop) == frames[1])
     }
 }

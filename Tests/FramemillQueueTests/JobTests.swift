@@ -71,6 +71,20 @@ import Testing
         #expect(try await queue.stats().waiting == 0)
     }
 
+    /// Swift writes a number below a ten-thousandth with an exponent, which nobody types.
+    @Test(arguments: [
+        "0.00005", "00.0000056975185", "0.0000000001", "0.00001%", "1.5", "0", "100%", "999999999.25",
+    ])
+    func readsTheMomentThatItWrote(_ moment: String) throws {
+        let job = try Job(json: "{\"url\":\"h\",\"at\":\"\(moment)\"}")
+        let again = try Job(json: job.json)
+        #expect(again.json == job.json)
+        guard case .seconds(let wanted) = job.recipe.at, case .seconds(let found) = again.recipe.at else {
+            return
+        }
+        #expect(abs(found - wanted) <= 1e-9)
+    }
+
     @Test func needsNothingButAURL() throws {
         let job = try Job(json: #"{"url":"https://e.org/x"}"#)
         #expect(job.recipe == Recipe())

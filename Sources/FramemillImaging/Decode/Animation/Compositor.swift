@@ -106,7 +106,8 @@ final class Compositor: Sendable {
 
     private func hides(_ frame: FrameFacts, _ patch: Patch) -> Bool {
         guard patch.isOpaque || frame.blend == .source else { return false }
-        return patch.pixelCount == frame.width * frame.height && facts.isCovered(by: frame)
+        // Of a frame that reaches past the canvas, what can be seen will do.
+        return (patch.isWhole || patch.pixelCount == frame.width * frame.height) && facts.isCovered(by: frame)
     }
 
     private func rectangle(_ frame: FrameFacts) -> AnimationPlace.Rectangle {

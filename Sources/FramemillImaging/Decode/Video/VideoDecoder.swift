@@ -14,7 +14,12 @@ struct VideoDecoder {
     var toPlanes = false
 
     /// libav writes to standard error unless told not to; once is enough.
-    static let silence: Void = framemill_quiet_log()
+    static let silence: Void = {
+        framemill_quiet_log()
+        // In one piece, whatever a header says. libav's own limit is 2 GiB; the largest picture that `Limits` lets through
+        // by default has half of this.
+        av_max_alloc(1 << 30)
+    }()
 
     func decode(_ reader: any ByteReader, _ head: [UInt8], _ timer: inout StageTimer) throws(Failure)
         -> Decoded
