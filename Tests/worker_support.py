@@ -142,9 +142,12 @@ class Queue:
         now = self.stat()
         return sum(depth["waiting"] for depth in now["priorities"].values()) + now["delayed"] + now["running"]
 
-    def dead(self):
-        lines = framemill("queue", "failed", "--limit", "1000000", "--queue", self.name, "--json")
+    def list(self, state):
+        lines = framemill("queue", "list", "--state", state, "--limit", "1000000", "--queue", self.name, "--json")
         return [json.loads(line) for line in lines.splitlines()]
+
+    def dead(self):
+        return self.list("dead")
 
 
 def build():
