@@ -1,5 +1,5 @@
 """What `worker.py` stands on: sources that can be slow, queues, workers, and what these say of their jobs."""
-import asyncio, collections, contextlib, json, os, socket, sqlite3, subprocess, tempfile, threading, time
+import asyncio, atexit, collections, contextlib, json, os, socket, sqlite3, subprocess, tempfile, threading, time
 import urllib.error, urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -202,6 +202,8 @@ class Worker:
                  *([] if "--cache" in options else ["--cache", os.path.join(folder, "cache")]),
                  "--allow-net", "127.0.0.0/8", "--json", "--listen", f"127.0.0.1:{self.port}", *options],
                 stdout=log, stderr=errors)
+        # A proof that ends in the middle leaves nobody behind.
+        atexit.register(self.kill)
 
     def __enter__(self):
         return self.wait_alive()
