@@ -22,6 +22,7 @@ let walls = [
     ("CXXHash", "libxxhash"),
     ("CRedis", "hiredis"),
     ("CMicrohttpd", "libmicrohttpd"),
+    ("CSeccomp", "libseccomp"),
 ]
 
 func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -35,9 +36,11 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 let package = Package(
     name: "framemill",
     products: [
-        .library(name: "Framemill", targets: ["Framemill", "FramemillImaging"]),
+        .library(name: "Framemill", targets: ["Framemill"]),
+        .library(name: "FramemillImaging", targets: ["FramemillImaging"]),
         .library(name: "FramemillQueue", targets: ["FramemillQueue"]),
         .executable(name: "framemill", targets: ["FramemillCommand"]),
+        .executable(name: "framemill-decoder", targets: ["FramemillDecoder"]),
         .executable(name: "framemill-bench", targets: ["FramemillBench"]),
         .executable(name: "framemill-fuzz", targets: ["FramemillFuzz"]),
     ],
@@ -46,18 +49,35 @@ let package = Package(
         .systemLibrary(name: "CAllocator"),
         // Of the compiler, and only where a build asks for it.
         .systemLibrary(name: "CFuzzer"),
+        .systemLibrary(name: "CLinux"),
         target("FramemillMedia", []),
         target("FramemillEngine", ["FramemillMedia"]),
-        target("FramemillImaging", ["FramemillMedia", "FramemillEngine", "CFFmpeg", "CGIF", "CImage"]),
-        target("Framemill", ["FramemillMedia", "FramemillEngine", "CCurl", "CSQLite", "CCrypto", "CXXHash"]),
+        target(
+            "FramemillImaging",
+            ["FramemillMedia", "FramemillEngine", "FramemillCanvas", "CFFmpeg", "CGIF", "CImage"]),
+        target("FramemillCanvas", ["FramemillMedia", "FramemillEngine"]),
+        target("FramemillBorder", ["FramemillMedia", "CLinux"]),
+        target(
+            "FramemillChild",
+            ["FramemillBorder", "FramemillCanvas", "FramemillMedia", "FramemillEngine", "CSeccomp", "CLinux"]),
+        .executableTarget(
+            name: "FramemillDecoder", dependencies: ["FramemillChild", "FramemillImaging", "CAllocator"],
+            swiftSettings: strict,
+        ),
+        target(
+            "Framemill",
+            [
+                "FramemillBorder", "FramemillCanvas", "FramemillMedia", "FramemillEngine", "CLinux", "CCurl",
+                "CSQLite",
+                "CCrypto", "CXXHash",
+            ]),
         target(
             "FramemillQueue",
             ["Framemill", "FramemillMedia", "FramemillEngine", "CRedis", "CMicrohttpd"]),
         .executableTarget(
             name: "FramemillCommand",
             dependencies: [
-                "Framemill", "FramemillQueue", "FramemillImaging", "FramemillMedia", "FramemillEngine",
-                "CAllocator",
+                "Framemill", "FramemillQueue", "FramemillMedia", "FramemillEngine", "CAllocator",
             ],
             swiftSettings: strict,
         ),
@@ -81,12 +101,26 @@ let package = Package(
             name: "TestSupport", dependencies: ["FramemillMedia", "FramemillEngine"],
             path: "Tests/TestSupport", exclude: ["server.py"], swiftSettings: strict,
         ),
+        .systemLibrary(name: "CFaults", path: "Tests/CFaults"),
+        .executableTarget(
+            name: "FaultDecoder",
+            dependencies: [
+                "FramemillChild", "FramemillImaging", "FramemillMedia", "FramemillEngine", "CFaults",
+            ],
+            path: "Tests/FaultDecoder", swiftSettings: strict,
+        ),
         tests("FramemillMediaTests", ["FramemillMedia"]),
         tests("FramemillEngineTests", ["FramemillEngine", "FramemillMedia"]),
         tests(
             "FramemillImagingTests",
             ["FramemillImaging", "Framemill", "FramemillMedia", "FramemillEngine", "CImage"]),
         tests("FramemillTests", ["Framemill", "FramemillImaging", "FramemillMedia", "FramemillEngine"]),
+        tests(
+            "FramemillDecoderTests",
+            [
+                "Framemill", "FramemillBorder", "FramemillImaging", "FramemillMedia", "FramemillEngine",
+                "FaultDecoder", "FramemillDecoder",
+            ]),
         tests("FramemillQueueTests", ["FramemillQueue", "Framemill", "FramemillMedia", "FramemillEngine"]),
         tests("CommandTests", ["FramemillMedia"]),
     ],

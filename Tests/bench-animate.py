@@ -27,8 +27,9 @@ parser.add_argument("files", nargs="*")
 options = parser.parse_args()
 
 if not options.command:
-    build = ["swift", "build", "-c", "release", "--product", "framemill", "--package-path", root]
-    subprocess.run(build, check=True, stdout=sys.stderr)
+    build = ["swift", "build", "-c", "release", "--package-path", root]
+    for product in "framemill", "framemill-decoder":
+        subprocess.run(build + ["--product", product], check=True, stdout=sys.stderr)
     folder = subprocess.run(build + ["--show-bin-path"], check=True, capture_output=True, text=True).stdout.strip()
     options.command = os.path.join(folder, "framemill")
 

@@ -10,7 +10,7 @@ kit=${FRAMEMILL_BENCH:-$root/../shared/bench}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$root"
-swift build -c release --product framemill >&2
+for product in framemill framemill-decoder; do swift build -c release --product $product >&2; done
 mill=$(swift build -c release --show-bin-path)/framemill
 clip=$work/clip.mp4
 ffmpeg -v error -f lavfi -i "testsrc2=s=1920x1080:r=30:d=3,noise=alls=12:allf=t" -c:v libx264 -preset fast -b:v 8M \

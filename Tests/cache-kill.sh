@@ -19,7 +19,9 @@ bits=10000
 bench=${FRAMEMILL_BENCH:-$root/.build/release/framemill-bench}
 binary=${FRAMEMILL_BINARY:-$root/.build/release/framemill}
 [ -x "$bench" ] || swift build --package-path "$root" -c release --product framemill-bench
-[ -x "$binary" ] || swift build --package-path "$root" -c release --product framemill
+for name in framemill framemill-decoder; do
+    [ -x "$(dirname "$binary")/$name" ] || swift build --package-path "$root" -c release --product $name
+done
 
 work=$(mktemp -d)
 pids=()

@@ -17,7 +17,9 @@ kills=${2:-100}
 binary=${FRAMEMILL_BINARY:-}
 if [ -z "$binary" ]; then
     binary=$root/.build/release/framemill
-    [ -x "$binary" ] || swift build --package-path "$root" -c release --product framemill
+    for name in framemill framemill-decoder; do
+        [ -x "$(dirname "$binary")/$name" ] || swift build --package-path "$root" -c release --product $name
+    done
 fi
 
 work=$(mktemp -d)

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-binary="$(swift build --configuration release --static-swift-stdlib --show-bin-path)/framemill"
+folder=$(swift build --configuration release --static-swift-stdlib --show-bin-path)
 
 # What the listed packages bring along, by the dependencies that dpkg knows. Of alternatives, the first.
 declare -A reached=()
@@ -29,7 +29,11 @@ while read -r library; do
         echo "$library (${owner:-of no package}) is not reached from the runtime packages" >&2
         wrong=1
     fi
-done < <(ldd "$binary" | awk '/=> not found/ { print $1 " (not found)" } / => \// { print $3 }')
+done < <(ldd "$folder/framemill" "$folder/framemill-decoder" | awk '/=> not found/ { print $1 " (not found)" } / => \// { print $3 }')
 
-[ $count -gt 0 ] || { echo "ldd named no library of $binary" >&2; exit 1; }
+[ $count -gt 0 ] || { echo "ldd named no library in $folder" >&2; exit 1; }
+if ldd "$folder/framemill" | grep -E 'libav|libsw|libgif|libpng|libturbojpeg|libwebp|libavif' >&2; then
+    echo "framemill itself loads a library that decodes" >&2
+    wrong=1
+fi
 [ $wrong -eq 0 ] && echo "$count libraries, all from the runtime packages"

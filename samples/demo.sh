@@ -3,7 +3,10 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../docker/prepare.sh" build demo
 
-swift build --package-path "$root" --configuration release --static-swift-stdlib --product framemill
+# Two programs: framemill decodes nothing itself, and finds its decoder in its own folder.
+for product in framemill framemill-decoder; do
+    swift build --package-path "$root" --configuration release --static-swift-stdlib --product $product
+done
 framemill="$(swift build --package-path "$root" --configuration release --static-swift-stdlib --show-bin-path)/framemill"
 
 # The list names its files from here. One line of it is dead on purpose, on this machine, which the guard of the

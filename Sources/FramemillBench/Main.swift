@@ -10,6 +10,10 @@ enum Main {
         usage: framemill-bench gif [--rounds N] [--threads N] [--list] FILE...
           every frame of each file as an RGBA canvas, from memory; prints file, frames, median and least milliseconds
           of N rounds (default 7); --list: all files as one, each on one thread
+               framemill-bench isolation [--rounds N] [--threads N] FILE...
+          every frame of a GIF, the cover of anything else: in this process and in a decoder process, N pairs (15)
+               framemill-bench isolation --kills N FILE
+          N covers in decoder processes, and N more while every fortieth is killed in its midst
                framemill-bench first-frame [--others N] [--rounds N] FILE
           the first frame of an animation alone, and while N others (default 100) are being played
                framemill-bench mutants [--variants N] [--seed N] FILE...
@@ -37,6 +41,7 @@ enum Main {
             guard !words.isEmpty else { throw Failure(.badOption, .input, usage) }
             switch words.removeFirst() {
             case "gif": try GIFBench(words).run()
+            case "isolation": try IsolationBench(words).run()
             case "first-frame": try await FirstFrame(words).run()
             case "mutants": try Mutants(words).run()
             case "queue": try await QueueBench(words).run()

@@ -8,6 +8,10 @@ struct Rounds {
     }
 
     var median: Double { sorted.isEmpty ? 0 : sorted[sorted.count / 2] }
+    /// What so great a part of them stays below, or is.
+    func part(_ share: Double) -> Double {
+        sorted.isEmpty ? 0 : sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]
+    }
     var least: Double { sorted.first ?? 0 }
 
     /// How long `body` took, in milliseconds.

@@ -7,7 +7,6 @@
 
 import Framemill
 import FramemillEngine
-import FramemillImaging
 
 struct Batch {
     private enum Event: Sendable {
@@ -25,6 +24,7 @@ struct Batch {
     private let options: BatchOptions
     private let signals: Signals
     private let mill: Framemill
+    private let decoders: DecoderPool
     /// `nil` for a cache that is warmed.
     private let manifest: Manifest?
     private let folder: OutputFolder?
@@ -57,7 +57,8 @@ struct Batch {
         // Equal lines are answered by the manifest, so covers kept in memory would only be held, never asked for.
         var configuration = options.configuration
         configuration.memoryCacheBytes = min(configuration.memoryCacheBytes, 4 << 20)
-        mill = try Framemill(configuration, renderer: Imaging())
+        decoders = try DecoderPool()
+        mill = try Framemill(configuration, renderer: decoders)
         manifest = try options.manifest.map { [folder] (path) throws(Failure) in
             try Manifest(path) { record in
                 guard record.isMade else { return !options.retriesFailed }
@@ -77,6 +78,7 @@ struct Batch {
     mutating func run() async throws(Failure) -> ExitCode {
         await makeAll()
         await mill.close()
+        decoders.close()
         progress.clear()
         do throws(Failure) {
             if hasEnded, !isInterrupted, trouble == nil { try manifest?.dropForeignLines() }

@@ -4,11 +4,11 @@
 
 import Framemill
 import FramemillEngine
-import FramemillImaging
 
 struct Frames: Sendable {
     private let options: FramesOptions
     private let mill: Framemill
+    private let decoders: DecoderPool
     private let folder: OutputFolder?
     private let work: Lane<Void>
     private let output: Lane<OpenFile>
@@ -18,6 +18,7 @@ struct Frames: Sendable {
         let frames = try Frames(try FramesOptions(arguments))
         let (given, failure) = await signals.cancelling { await frames.give() }
         await frames.mill.close()
+        frames.decoders.close()
         guard let failure else { return .allMade }
         // With frames given, the report has said so in its own form.
         let code = try Single.failed(
@@ -29,7 +30,8 @@ struct Frames: Sendable {
         self.options = options
         folder = options.out.map { OutputFolder($0) }
         try folder?.prepare()
-        mill = try Framemill(options.configuration, renderer: Imaging())
+        decoders = try DecoderPool()
+        mill = try Framemill(options.configuration, renderer: decoders)
         width = Processors.available
         work = Lane("frames", width: width) { () }
         output = Lane("output", width: 1) { () throws(Failure) in OpenFile(borrowing: 1) }
@@ -142,9 +144,9 @@ extension Frames {
     }
 
     private func make(_ frame: AnimationFrame, _ facts: AnimationFacts) async throws(Failure) -> Made {
-        try await work.run(stop: Stop()) { [options, folder] _, _ throws(Failure) in
+        try await work.run(stop: Stop()) { [options, folder, decoders] _, stop throws(Failure) in
             var bitmap = frame.bitmap
-            if let box = options.box { bitmap = Imaging().fit(bitmap, into: box) }
+            if let box = options.box { bitmap = try decoders.fit(bitmap, into: box, stop: stop) }
             bitmap.clearInvisible()
             let hash = Digest.hex(Digest.sha256(bitmap.pixels))
             var file: String?
@@ -154,8 +156,9 @@ extension Frames {
                 let name = "frame-\(number).\(options.isRaw ? "rgba" : "png")"
                 var recipe = Recipe()
                 recipe.format = .png
-                try folder.write(
-                    options.isRaw ? bitmap.pixels : try Imaging().encode(bitmap, recipe: recipe), as: name)
+                let bytes =
+                    options.isRaw ? bitmap.pixels : try decoders.encode(bitmap, recipe: recipe, stop: stop)
+                try folder.write(bytes, as: name)
                 file = name
             }
             let record = FrameRecord(frame, facts.frames[frame.index], sha256: hash, file: file)

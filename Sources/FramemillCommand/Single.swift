@@ -1,5 +1,4 @@
 import Framemill
-import FramemillImaging
 
 /// `framemill cover`, `animate` and `probe`: one URL, one answer.
 enum Single {
@@ -37,7 +36,8 @@ enum Single {
         if output != "-" { try check(output, source: url) }
         var request = Request(url, recipe: recipe)
         request.reuse = try Reuse(arguments)
-        let mill = try Framemill(try Configuration(arguments), renderer: Imaging())
+        let decoders = try DecoderPool()
+        let mill = try Framemill(try Configuration(arguments), renderer: decoders)
         let answer = await signals.cancelling { [request] () async -> Result<Artifact, Failure> in
             do throws(Failure) {
                 return .success(try await mill.cover(for: request))
@@ -46,6 +46,7 @@ enum Single {
             }
         }
         await mill.close()
+        decoders.close()
         do throws(Failure) {
             var artifact = try answer.get()
             artifact.facts.byteCount = artifact.bytes.count
@@ -75,13 +76,15 @@ enum Single {
         let printsJSON = arguments.has("json")
         var configuration = try Configuration(arguments)
         configuration.cacheDirectory = nil
-        let mill = try Framemill(configuration, renderer: Imaging())
+        let decoders = try DecoderPool()
+        let mill = try Framemill(configuration, renderer: decoders)
         let answer = await signals.cancelling { () async -> Result<Facts, Failure> in
             do throws(Failure) { return .success(try await mill.probe(Request(url))) } catch {
                 return .failure(error)
             }
         }
         await mill.close()
+        decoders.close()
         do throws(Failure) {
             let facts = try answer.get()
             try Output.result(printsJSON ? JSON.text(Answer(url, facts)) : FactsTable.text(facts))

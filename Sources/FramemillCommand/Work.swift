@@ -1,7 +1,6 @@
 internal import FoundationEssentials
 import Framemill
 import FramemillEngine
-import FramemillImaging
 import FramemillQueue
 
 /// `framemill worker`: makes what waits in a queue, until it is told to stop.
@@ -23,7 +22,8 @@ struct Work {
         configuration.jobs = options.slots * 2
         let queue = try QueueTool.queue(arguments)
         let sink = try sink(arguments, configuration)
-        let mill = try Framemill(configuration, renderer: Imaging())
+        let decoders = try DecoderPool()
+        let mill = try Framemill(configuration, renderer: decoders)
         let printsJSON = arguments.has("json")
         let pulse = Pulse(floorBytes: watch.floorBytes)
         let worker = Worker(
@@ -41,6 +41,7 @@ struct Work {
         }
         let isOutgrown = try await work(queue, worker, watch, pulse, manager, mill, arguments, signals)
         await mill.close()
+        decoders.close()
         queue.close()
         // The port is free again; what else is open closes with the program.
         if isOutgrown { throw Restart.now() }

@@ -11,6 +11,8 @@ public struct Crew: Sendable {
     private let permits: Permits?
     private let urgency: Urgency
     private let isPatient: Bool
+    /// Called before each computation, where another process says how many may compute.
+    private let ask: (@Sendable () -> Void)?
 
     /// No help: every part is done by the caller.
     public static let alone = Crew(nil, nil, Urgency(.interactive), false)
@@ -31,7 +33,16 @@ public struct Crew: Sendable {
         self.init(lane, permits, urgency, false)
     }
 
-    private init(_ lane: Lane<Void>?, _ permits: Permits?, _ urgency: Urgency, _ isPatient: Bool) {
+    /// The same in a process that has no cores of its own: `ask` asks whoever has, and adjusts `permits`.
+    package init(_ lane: Lane<Void>, permits: Permits, asking ask: @escaping @Sendable () -> Void) {
+        self.init(lane, permits, Urgency(.interactive), false, ask)
+    }
+
+    private init(
+        _ lane: Lane<Void>?, _ permits: Permits?, _ urgency: Urgency, _ isPatient: Bool,
+        _ ask: (@Sendable () -> Void)? = nil
+    ) {
+        self.ask = ask
         self.lane = lane
         self.permits = permits
         self.urgency = urgency
@@ -45,7 +56,22 @@ public struct Crew: Sendable {
 
     /// Hands the caller's permit to whoever is more urgent, if there is any, and waits for the next turn: between two
     /// frames of work that is not cut into parts.
-    public func giveWay() { permits?.giveWay(priority) }
+    public func giveWay() {
+        ask?()
+        permits?.giveWay(priority)
+    }
+
+    /// For work that another process does on behalf of the caller, who holds one permit for it: gives back `held` more,
+    /// lets whoever is more urgent go first, and takes as many as are free now. Returns how many that are.
+    package func renew(_ held: Int) -> Int {
+        guard let permits else { return 0 }
+        permits.giveBack(held)
+        permits.giveWay(priority, orEqual: isPatient)
+        return permits.takeFree(upTo: permits.count - 1)
+    }
+
+    /// Ends what `renew` began.
+    package func giveBack(_ held: Int) { permits?.giveBack(held) }
 
     /// Calls `body` once for each index below `count`, in order of start but on several threads, and returns when all
     /// are done. Only on a lane's own thread that holds a permit; a part may itself ask the crew.
@@ -72,6 +98,7 @@ public struct Crew: Sendable {
             for index in 0..<count { body(index) }
             return own()
         }
+        ask?()
         permits.giveWay(priority, orEqual: isPatient)
         let most = min(most, width - 1)
         guard most > 0 else {

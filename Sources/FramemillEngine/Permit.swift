@@ -14,6 +14,8 @@ public final class Permits: Sendable {
         /// None while somebody waits; below zero while some are owed.
         var free: Int
         var waiting = Turns<DispatchSemaphore>()
+        /// Those that there are now; see `allow`.
+        var allowed: Int
     }
     private let state: Mutex<State>
     /// The raw value of the most urgent priority that somebody waits with, to be looked at without the lock.
@@ -24,7 +26,7 @@ public final class Permits: Sendable {
 
     public init(count: Int) {
         self.count = max(1, count)
-        state = Mutex(State(free: max(1, count)))
+        state = Mutex(State(free: max(1, count), allowed: max(1, count)))
         idle = Atomic(max(1, count))
     }
 
@@ -72,6 +74,33 @@ public final class Permits: Sendable {
         guard isIn else { return }
         defer { give() }
         body()
+    }
+
+    /// Takes as many as are free at this moment, `most` at most, and says how many.
+    func takeFree(upTo most: Int) -> Int {
+        state.withLock { state in
+            let taken = max(0, min(most, state.free))
+            state.free -= taken
+            note(state)
+            return taken
+        }
+    }
+
+    func giveBack(_ count: Int) { for _ in 0..<max(0, count) { give() } }
+
+    /// Lets only so many compute from now on, 1 to `count`: who computes beyond that is told at the next part that others
+    /// want the permit.
+    package func allow(_ most: Int) {
+        let more = state.withLock { state in
+            let change = max(1, min(count, most)) - state.allowed
+            state.allowed += change
+            if change < 0 {
+                state.free += change
+                note(state)
+            }
+            return change
+        }
+        giveBack(more)
     }
 
     /// Lends the permit that the calling thread holds while `wait` blocks, and takes one back afterwards.

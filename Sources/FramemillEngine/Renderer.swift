@@ -27,6 +27,17 @@ extension Renderer {
     }
 }
 
+/// A renderer that also finishes frames which have been decoded.
+public protocol FrameRenderer: Renderer {
+    /// The whole of `bitmap`, fitted into `box`; never enlarged.
+    func fit(_ bitmap: Bitmap, into box: Recipe.Box, stop: Stop) throws(Failure) -> Bitmap
+
+    /// The file of one bitmap, by the format, quality, effort and background of `recipe`.
+    /// - Throws: `badOption` for a quality or an effort that is not there, `notSupported` for a size that the format
+    ///   can't hold.
+    func encode(_ bitmap: Bitmap, recipe: Recipe, stop: Stop) throws(Failure) -> [UInt8]
+}
+
 /// One opened animation. Its calls block and compute, on a lane's thread that holds a permit; several threads may use
 /// one at a time.
 public protocol AnimationDecoder: Sendable {

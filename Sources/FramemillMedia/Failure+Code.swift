@@ -17,7 +17,7 @@ extension Failure.Reason {
             .noVideoStream, .unsupportedCodec, .unsupportedFormat, .notSupported, .encrypted,
             .noDecodableFrame, .timeout, .tooSlow, .tooManyRedirects, .unreachable, .dns, .tls, .badResponse,
             .sourceChanged, .noRange, .badURL, .blockedAddress, .notFound, .notKept, .outOfMemory,
-            .decoderCrashed, .writeFailed, .badOption, .cancelled, .closed, .internalError,
+            .tooMuchMemory, .decoderCrashed, .writeFailed, .badOption, .cancelled, .closed, .internalError,
         ]
         return Dictionary(uniqueKeysWithValues: all.map { ($0.code, $0) })
     }()

@@ -74,7 +74,8 @@ public struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
             badURL
         case blockedAddress, notFound, notKept
         // The machine and the caller.
-        case outOfMemory, decoderCrashed, writeFailed, badOption, cancelled, closed, internalError
+        case outOfMemory, tooMuchMemory, decoderCrashed, writeFailed, badOption, cancelled, closed,
+            internalError
 
         /// Stable, lower case, for logs, reports and metrics: `http_404`, `too_large`.
         public var code: String {
@@ -123,6 +124,7 @@ public struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
             case .notFound: ("not_found", .caller, .permanent)
             case .notKept: ("not_kept", .caller, .transient)
             case .outOfMemory: ("out_of_memory", .host, .transient)
+            case .tooMuchMemory: ("too_much_memory", .source, .permanent)
             case .decoderCrashed: ("decoder_crashed", .source, .permanent)
             case .writeFailed: ("write_failed", .host, .transient)
             case .badOption: ("bad_option", .caller, .permanent)

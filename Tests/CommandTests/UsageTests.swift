@@ -150,4 +150,14 @@ import TestSupport
         let result = try Command().run(["probe", "http://example.invalid/"] + words)
         #expect(result.status == 2)
     }
+
+    /// Files of strangers are decoded elsewhere, and a start does not wait for 130 libraries.
+    @Test func loadsNoLibraryThatDecodes() throws {
+        let libraries = String(decoding: try Tool.output("ldd", [Command.binary]), as: UTF8.self)
+        #expect(libraries.contains("libcurl"))
+        for name in ["libav", "libsw", "libgif", "libpng", "libturbojpeg", "libwebp", "libavif"] {
+            // The Swift runtime is another one.
+            #expect(!libraries.replacing("libswift", with: "").contains(name), "\(name)")
+        }
+    }
 }

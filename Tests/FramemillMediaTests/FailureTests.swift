@@ -23,6 +23,7 @@ import Testing
         (.badURL, "bad_url", .caller, .permanent), (.blockedAddress, "blocked_address", .caller, .permanent),
         (.notFound, "not_found", .caller, .permanent), (.notKept, "not_kept", .caller, .transient),
         (.outOfMemory, "out_of_memory", .host, .transient),
+        (.tooMuchMemory, "too_much_memory", .source, .permanent),
         (.decoderCrashed, "decoder_crashed", .source, .permanent),
         (.writeFailed, "write_failed", .host, .transient), (.badOption, "bad_option", .caller, .permanent),
         (.cancelled, "cancelled", .caller, .transient), (.closed, "closed", .caller, .transient),

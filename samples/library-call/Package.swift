@@ -10,7 +10,11 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "library-call",
-            dependencies: [.product(name: "Framemill", package: "framemill")],
+            dependencies: [
+                .product(name: "Framemill", package: "framemill"),
+                // To decode in this process; with `DecoderPool` it is not needed.
+                .product(name: "FramemillImaging", package: "framemill"),
+            ],
             path: "Sources/LibraryCall",
             swiftSettings: [.swiftLanguageMode(.v6)],
         )

@@ -5,6 +5,7 @@
 // Not libavformat's demuxer with libavcodec's decoder: that pair composes as it goes, one frame after the other, has no
 // way to a frame but through all before it, and refuses files that browsers show.
 
+internal import FramemillCanvas
 internal import FramemillEngine
 internal import FramemillMedia
 

@@ -1,11 +1,12 @@
 // Frames in order, some at a time. A window of frames is decoded side by side, then drawn side by side; what is held
 // is that window and the canvas below it, however many frames there are.
 
+internal import FramemillCanvas
 internal import FramemillEngine
 internal import FramemillMedia
 
 /// Any animation, whatever its format.
-struct FrameDecoder: AnimationDecoder {
+struct FrameDecoder: PatchDecoder {
     let facts: AnimationFacts
     private let source: any FrameSource
     private let compositor: Compositor
@@ -42,11 +43,9 @@ struct FrameDecoder: AnimationDecoder {
         try stop.check(.decode)
         let window = window(from: place.next, bytes: usefulBytes(at: place.next, crew, most: windowBytes))
         guard !window.isEmpty else { return [] }
-        var patches = try patches(window, crew, stop)
-        let end = patches.firstIndex(where: \.isLast)
-        if let end { patches.removeLast(patches.count - end - 1) }
+        let patches = try some(window, crew, stop)
         let canvases = compositor.draw(patches, at: &place, crew: crew)
-        if end != nil { place.next = facts.frames.count }
+        if patches.last?.isLast == true { place.next = facts.frames.count }
         source.recycle(patches)
         return canvases.indices.map { offset in
             let index = window.lowerBound + offset
@@ -103,7 +102,20 @@ struct FrameDecoder: AnimationDecoder {
         return first..<end
     }
 
-    private func patches(_ window: Range<Int>, _ crew: Crew, _ stop: Stop) throws(Failure) -> [Patch] {
+    func patches(_ window: Range<Int>, crew: Crew, stop: Stop) throws(Failure) -> [Patch] {
+        if window.lowerBound == 0 { try admitAll() }
+        return try some(window, crew, stop)
+    }
+
+    private func some(_ window: Range<Int>, _ crew: Crew, _ stop: Stop) throws(Failure) -> [Patch] {
+        var patches = try all(window, crew, stop)
+        if let end = patches.firstIndex(where: \.isLast) { patches.removeLast(patches.count - end - 1) }
+        return patches
+    }
+
+    func recycle(_ patches: [Patch]) { source.recycle(patches) }
+
+    private func all(_ window: Range<Int>, _ crew: Crew, _ stop: Stop) throws(Failure) -> [Patch] {
         let isShared =
             window.count > 1 && crew.width > 1
             && window.reduce(0) { $0 + source.patchBytes($1) } >= Self.sharedBytes

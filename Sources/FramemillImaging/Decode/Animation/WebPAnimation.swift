@@ -15,6 +15,7 @@
 //   - a frame that libwebp can't decode: the animation ends there, what is below stays; as the first frame, a refusal.
 
 internal import CImage
+internal import FramemillCanvas
 internal import FramemillEngine
 internal import FramemillMedia
 

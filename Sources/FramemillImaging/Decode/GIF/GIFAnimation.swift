@@ -19,6 +19,7 @@
 //   - bytes that begin no block: the end, as in Chromium;
 //   - several loop counts: the last one.
 
+internal import FramemillCanvas
 internal import FramemillEngine
 internal import FramemillMedia
 

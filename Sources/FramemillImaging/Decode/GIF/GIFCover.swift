@@ -1,6 +1,7 @@
 // The first picture of a GIF. Reads as far as that frame's last byte; whether more follow is looked up only where that
 // costs nothing.
 
+internal import FramemillCanvas
 internal import FramemillEngine
 internal import FramemillMedia
 

@@ -1,3 +1,4 @@
+internal import FramemillCanvas
 internal import FramemillEngine
 internal import FramemillMedia
 internal import Glibc

@@ -6,18 +6,18 @@
 // What is below the first frame, and what the disposal "background" leaves, is transparent, as in all browsers; the
 // background colours of GIF and WebP files are not used (Pillow, ImageMagick and ffmpeg paint GIF's).
 
-internal import FramemillEngine
-internal import FramemillMedia
+package import FramemillEngine
+package import FramemillMedia
 internal import Glibc
 
 /// A class, because the closures that draw would copy a struct of arrays and texts, and count each of them.
-final class Compositor: Sendable {
+package final class Compositor: Sendable {
     private let facts: AnimationFacts
     private let arithmetic: BlendArithmetic
     private var width: Int { facts.width }
     private var height: Int { facts.height }
 
-    init(_ facts: AnimationFacts) {
+    package init(_ facts: AnimationFacts) {
         self.facts = facts
         arithmetic =
             switch facts.container {
@@ -28,7 +28,7 @@ final class Compositor: Sendable {
     }
 
     /// Draws `patches` of the frames from `place.next` on. `place` then stands behind them.
-    func draw(_ patches: [Patch], at place: inout AnimationPlace, crew: Crew) -> [Bitmap] {
+    package func draw(_ patches: [Patch], at place: inout AnimationPlace, crew: Crew) -> [Bitmap] {
         var steps: [Step] = []
         steps.reserveCapacity(patches.count)
         var below = Canvas(index: nil, isOpaque: place.isBaseOpaque, clear: place.clear)
