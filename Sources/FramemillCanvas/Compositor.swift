@@ -8,7 +8,6 @@
 
 package import FramemillEngine
 package import FramemillMedia
-internal import Glibc
 
 /// A class, because the closures that draw would copy a struct of arrays and texts, and count each of them.
 package final class Compositor: Sendable {
@@ -48,18 +47,12 @@ package final class Compositor: Sendable {
         let base = place.base
         let drawn = steps
         let bands = Bands { [self] addresses in
-            var drawn = drawn
-            for index in drawn.indices where drawn[index].needsBase && drawn[index].from == nil && base == nil
-            {
-                if Self.takesZeroPages(addresses[index], byteCount: width * height * 4) {
-                    drawn[index].needsBase = false
-                }
-            }
+            let drawn = width * height * 4 < CanvasPages.giantBytes ? drawn : unclear(drawn, addresses, base)
             // A band of some 64 KiB stays in the second-level cache from frame to frame.
             let rows = max(1, min(height, (64 << 10) / (width * 4)))
             let bands = (height + rows - 1) / rows
             let pixels = width * height * drawn.count
-            crew.each(bands, helpers: pixels < 1 << 19 ? 0 : .max) { [self, drawn] band in
+            crew.each(bands, helpers: pixels < 1 << 19 ? 0 : .max) { [self] band in
                 self.draw(
                     drawn, patches, rows: band * rows..<min(height, (band + 1) * rows), at: addresses,
                     base: base)
@@ -255,46 +248,19 @@ package final class Compositor: Sendable {
         guard addresses.count < count else { return fill.draw(addresses) }
         let array = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { room, written in
             addresses.append(UInt(bitPattern: room.baseAddress))
-            unsafe preferLargePages(UnsafeMutableRawBufferPointer(room))
+            unsafe CanvasPages.preferLarge(UnsafeMutableRawBufferPointer(room))
             open(count, byteCount, &made, &addresses, fill)
             written = byteCount
         }
         made.append(array)
     }
 
-    /// A new canvas of many megabytes costs more to get from the system, by pages of 4 KiB, than to draw. Advice: where it
-    /// is not taken, nothing changes.
-    private static func preferLargePages(_ room: UnsafeMutableRawBufferPointer) {
-        guard room.count >= 4 << 20, let pages = unsafe pages(in: room) else { return }
-        _ = unsafe madvise(pages.baseAddress, pages.count, MADV_HUGEPAGE)
-    }
-
-    /// Makes a canvas transparent by leaving its pages to the system, which gives zeros for them once they are touched
-    /// (madvise(2), MADV_DONTNEED on memory of one's own): a small picture on a giant canvas then writes a few pages, not
-    /// all of them. Only where `malloc` has just got these pages by themselves, as glibc does from 32 MiB on whatever it is
-    /// set to; to throw away used ones would cost more than to clear them.
-    private static func takesZeroPages(_ address: UInt, byteCount: Int) -> Bool {
-        // The canvas that `arrays` holds open.
-        let room = unsafe UnsafeMutableRawBufferPointer(
-            start: UnsafeMutableRawPointer(bitPattern: address), count: byteCount)
-        guard byteCount >= 32 << 20, let pages = unsafe pages(in: room), let start = room.baseAddress,
-            let first = pages.baseAddress, unsafe madvise(first, pages.count, MADV_DONTNEED) == 0
-        else { return false }
-        // What lies before the first whole page and behind the last.
-        let before = unsafe first - start
-        unsafe start.initializeMemory(as: UInt8.self, repeating: 0, count: before)
-        unsafe (first + pages.count).initializeMemory(
-            as: UInt8.self, repeating: 0, count: byteCount - before - pages.count)
-        return true
-    }
-
-    /// The whole pages inside of memory, which belong to nobody else.
-    private static func pages(in room: UnsafeMutableRawBufferPointer) -> UnsafeMutableRawBufferPointer? {
-        let page = 4096
-        guard let start = room.baseAddress else { return nil }
-        let skipped = -Int(bitPattern: start) & (page - 1)
-        guard room.count >= skipped + page else { return nil }
-        return unsafe UnsafeMutableRawBufferPointer(
-            start: start + skipped, count: (room.count - skipped) & ~(page - 1))
+    /// The steps, without that of clearing what has got pages of zeros.
+    private func unclear(_ steps: [Step], _ addresses: [UInt], _ base: [UInt8]?) -> [Step] {
+        var steps = steps
+        for index in steps.indices where steps[index].needsBase && steps[index].from == nil && base == nil {
+            steps[index].needsBase = !CanvasPages.areZero(addresses[index], byteCount: width * height * 4)
+        }
+        return steps
     }
 }
