@@ -136,7 +136,10 @@ import Testing
         var place = AnimationPlace()
         let frames = try decoder.frames(
             from: &place, windowBytes: 1, crew: .alone, stop: Stop(after: .seconds(60)))
-        #expect(frames.map(\.bitmap.pixels) == [Array(repeatElement([1, 2, 3, 4] as [UInt8], count: 32).joined())])
+        #expect(
+            frames.map(\.bitmap.pixels) == [
+                Array(repeatElement([1, 2, 3, 4] as [UInt8], count: 32).joined())
+            ])
         #expect(place.next == 1)
         withExtendedLifetime(folder) {}
     }
