@@ -78,7 +78,7 @@ import Testing
 
     @Test func saysWhenNobodyListens() async throws {
         let bench = try FetchBench()
-        #expect(await bench.failure("http://127.0.0.1:1/a?sig=secret")?.reason == .unreachable)
+        #expect(await bench.failure("http://127.0.0.1:2/a?sig=secret")?.reason == .unreachable)
         let failure = await bench.failure("https://127.0.0.1:\(bench.server.port)/a")
         #expect(failure?.reason == .tls)
         #expect(await bench.failure("http://no-such-host.invalid/a?sig=secret")?.reason == .dns)

@@ -1,9 +1,6 @@
-// One job on one decoder, from the parent's side: asks, serves what the decoder asks for meanwhile, and takes what it
-// made. Runs on the thread that calls, which holds a permit for as long as the decoder computes, and lends it while it
-// waits for bytes, as it would if it decoded itself.
-//
-// A decoder may be in the hands of whoever wrote the file. Each word of it is held against what was asked: what can't be
-// ends the decoder. It can still answer with a picture that is not the file's; nobody could tell.
+// One job on one decoder, from the parent's side, on the thread that calls. It holds a permit for as long as the decoder
+// computes, and lends it while that waits for bytes. A decoder may be in the hands of whoever wrote the file: each word of
+// it is held against what was asked. A picture that is not the file's nobody could tell.
 
 internal import FramemillBorder
 internal import FramemillCanvas
