@@ -48,11 +48,14 @@ struct Watch: Sendable {
         } while await Self.pause(Self.period)
     }
 
-    /// Returns what to say of it once the process takes more memory than it may; `nil` when the worker ends first.
-    func memory() async -> String? {
+    /// Returns what to say of it once the process and its decoders take more memory than they may; `nil` when the worker
+    /// ends first.
+    func memory(_ decoders: DecoderPool) async -> String? {
         guard let most = mostResidentBytes else { return nil }
         repeat {
-            let resident = ProcessFacts.now().residentBytes
+            let resident =
+                ProcessFacts.now().residentBytes
+                + decoders.processes.reduce(0) { $0 + ProcessFacts.residentBytes(of: $1) }
             if resident > most {
                 return
                     "\(resident) bytes are resident, more than --max-memory \(most): starts again once its jobs are done"

@@ -39,7 +39,8 @@ struct Work {
         } make: { request throws(Failure) in
             try await mill.cover(for: request)
         }
-        let isOutgrown = try await work(queue, worker, watch, pulse, manager, mill, arguments, signals)
+        let isOutgrown = try await work(
+            queue, worker, watch, pulse, manager, mill, decoders, arguments, signals)
         await mill.close()
         decoders.close()
         queue.close()
@@ -48,10 +49,10 @@ struct Work {
         return .allMade
     }
 
-    /// - Returns: whether it ended because the process takes too much memory.
+    /// - Returns: whether it ended because it takes too much memory.
     private static func work(
         _ queue: any JobQueue, _ worker: Worker, _ watch: Watch, _ pulse: Pulse, _ manager: ServiceManager,
-        _ mill: Framemill, _ arguments: Arguments, _ signals: Signals
+        _ mill: Framemill, _ decoders: DecoderPool, _ arguments: Arguments, _ signals: Signals
     ) async throws(Failure) -> Bool {
         // Told at once, and before anything is leased, when the queue is not there.
         for warning in try await queue.stats().warnings { Output.note("framemill: \(warning)") }
@@ -83,7 +84,7 @@ struct Work {
                 return false
             }
             group.addTask {
-                guard let words = await watch.memory() else { return false }
+                guard let words = await watch.memory(decoders) else { return false }
                 Output.note("framemill: \(words)")
                 manager.status("takes no more jobs, and starts again")
                 worker.stop()

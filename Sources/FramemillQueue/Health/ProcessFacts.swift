@@ -13,14 +13,7 @@ package struct ProcessFacts {
     /// Reads /proc; what can't be read stays 0.
     package static func now() -> ProcessFacts {
         var facts = ProcessFacts()
-        if let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) {
-            // "size resident shared …", in pages (proc(5)).
-            let pages = text.split(separator: " ").prefix(2).map { Int($0) ?? 0 }
-            let page = sysconf(Int32(_SC_PAGESIZE))
-            if pages.count == 2 {
-                (facts.virtualBytes, facts.residentBytes) = (pages[0] * page, pages[1] * page)
-            }
-        }
+        (facts.virtualBytes, facts.residentBytes) = bytes(of: "self")
         if let text = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")
         {
@@ -38,6 +31,19 @@ package struct ProcessFacts {
             facts.mostFiles = Int(clamping: limit.rlim_cur)
         }
         return facts
+    }
+
+    /// Of another process; 0 once it is gone.
+    package static func residentBytes(of process: Int32) -> Int { bytes(of: "\(process)").resident }
+
+    private static func bytes(of process: String) -> (virtual: Int, resident: Int) {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/statm", encoding: .utf8) else {
+            return (0, 0)
+        }
+        // "size resident shared …", in pages (proc(5)).
+        let pages = text.split(separator: " ").prefix(2).map { Int($0) ?? 0 }
+        let page = sysconf(Int32(_SC_PAGESIZE))
+        return pages.count == 2 ? (pages[0] * page, pages[1] * page) : (0, 0)
     }
 
     func write(to page: inout Exposition) {
