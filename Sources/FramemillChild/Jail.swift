@@ -34,7 +34,11 @@ enum Jail {
             (RLIMIT_NOFILE, Int(Border.control) + 1, "RLIMIT_NOFILE"),
         ]
         for (resource, most, name) in limits {
-            var value = rlimit(rlim_cur: rlim_t(most), rlim_max: rlim_t(most))
+            var value = rlimit()
+            try check(unsafe prlimit(0, resource.rawValue, nil, &value), name)
+            // Where whoever started all this allows less, that stands.
+            let least = min(rlim_t(most), value.rlim_max)
+            value = rlimit(rlim_cur: least, rlim_max: least)
             try check(unsafe prlimit(0, resource.rawValue, &value, nil), name)
         }
     }

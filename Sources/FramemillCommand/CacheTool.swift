@@ -188,7 +188,8 @@ struct CacheTool {
     private func get(_ name: String, _ arguments: Arguments) throws(Failure) -> ExitCode {
         guard disk.status() != nil else { throw unusable }
         guard let found = try find(name, arguments) else {
-            throw Failure(.notFound, .cache, "not in the cache \(folder)")
+            throw Failure(
+                .notFound, .cache, "not in the cache \(folder), or not with these options of size and format")
         }
         let line = CacheLine(found.record)
         guard let output = arguments.text("output"), !output.isEmpty else {
@@ -208,15 +209,18 @@ struct CacheTool {
         return .allMade
     }
 
-    /// By its key; by URL and recipe; or what was kept last for the URL.
+    /// By its key; by URL and recipe; or, where no word of a recipe is given, what was kept last for the URL.
     private func find(_ name: String, _ arguments: Arguments) throws(Failure) -> CacheFound? {
         if let key = CacheKey(hex: name) { return disk.entry(for: key) }
-        let url = Request(name).identity(ignoredQuery)
-        if let found = disk.entry(for: CacheKey(canonicalURL: url, recipe: try Recipe(arguments))) {
-            return found
-        }
+        let request = Request(name)
+        let recipe = arguments.has("animated") ? try Recipe(moving: arguments) : try Recipe(arguments)
+        let key = CacheKey(canonicalURL: request.identityNow(ignoredQuery), recipe: recipe)
+        if let found = disk.entry(for: key) { return found }
+        guard !(Verb.recipe + Verb.moving).contains(where: { arguments.has($0.name) }),
+            !arguments.has("animated")
+        else { return nil }
         var filter = CacheFilter()
-        filter.url = CacheRecord.withoutUser(url)
+        filter.url = CacheRecord.withoutUser(request.identity(ignoredQuery))
         var newest: CacheRecord?
         try disk.list(filter, stop: stop) { record in
             if record.storedAt >= newest?.storedAt ?? .min { newest = record }

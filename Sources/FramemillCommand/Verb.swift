@@ -173,7 +173,7 @@ struct Verb: Sendable {
               trim          down to the limits; sweeps what killed writers left
               purge         drops what all given options match
               list          one line per entry
-              get KEY|URL   one entry, by its key, by URL and recipe, or else the last of the URL
+              get KEY|URL   one entry, by its key, or by URL and recipe; without a word of one, the last of the URL
               warm LIST|-   makes what is missing of a list, as batch reads it; writes no files
 
             Other processes may use the cache meanwhile.

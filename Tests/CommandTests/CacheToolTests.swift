@@ -101,4 +101,26 @@ import Testing
         #expect(nowhere.status == 3)
         #expect(!FileManager.default.fileExists(atPath: command.folder.file("nowhere")))
     }
+
+    /// A local file's key has its time of change in it, and two sizes may be kept within one second.
+    @Test func getsTheSizeThatIsAskedForOrNone() throws {
+        let command = try Command()
+        try command.writeClips("clip.mp4")
+        func get(_ words: String...) throws -> Tool.Result {
+            try command.run(["cache", "get", "clip.mp4", "--cache", "kept", "-o", "-"] + words)
+        }
+        for size in ["40", "60", "20"] {
+            #expect(
+                try command.run("cover", "clip.mp4", "--size", size, "-o", "\(size).jpg", "--cache", "kept")
+                    .status == 0)
+        }
+        for size in ["20", "40", "60"] {
+            #expect(try get("--size", size).output == command.folder.read("\(size).jpg"))
+        }
+        for words in [["--size", "99"], ["--size", "40", "--format", "png"], ["--animated"]] {
+            let result = try command.run(["cache", "get", "clip.mp4", "--cache", "kept", "-o", "-"] + words)
+            #expect(result.status == 3 && result.output.isEmpty)
+        }
+        #expect(try get().status == 0)
+    }
 }

@@ -106,7 +106,7 @@ final class Fetcher: Sendable {
         return Self.identity(ofFile: path, location)
     }
 
-    private static func identity(ofFile path: String, _ location: Location) -> String {
+    static func identity(ofFile path: String, _ location: Location) -> String {
         var facts = stat()
         // Writes one `stat`, which `facts` is; the path lives through the call.
         guard unsafe stat(path, &facts) == 0 else { return location.canonical }

@@ -93,4 +93,13 @@ extension Request {
         // As there.
         (try? Location(url).identity(ignored)) ?? url
     }
+
+    /// What the key hashes: of a local file also how it is now, for which the disk is asked.
+    package func identityNow(_ ignored: IgnoredQuery) -> String {
+        // As there.
+        guard let location = try? Location(url), case .file(let path) = location else {
+            return identity(ignored)
+        }
+        return Fetcher.identity(ofFile: path, location)
+    }
 }
