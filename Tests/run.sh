@@ -72,6 +72,8 @@ step "everything builds" swift build --build-tests "${built[@]}" || summary
 step "the tests" tests
 step "the demo" samples/demo.sh
 step "the demo once more" samples/demo.sh
+# As the demo builds, of which most is there; what follows would build it anew in its own way.
+step "the benchmark builds" swift build --configuration release --static-swift-stdlib --product framemill-bench
 step "the runtime packages are enough" Tests/runtime-packages.sh
 step "workers that are killed" Tests/queue-kill.sh short
 step "workers that stop, freeze, grow and are cut off" Tests/worker.py short
