@@ -151,10 +151,12 @@ def soak(kind, check, say, jobs=20_000):
             early = worker.resident()
             until(lambda: queue.left() == 0, "every job ended", 3600, pause=0.2)
             after = worker.resident()
+            decoders = [worker.resident(pid) for pid in worker.decoders()]
             lines = Outcomes(folder).all()
             dead = sum(line["event"] == "dead" for line in lines)
             say(f"{jobs} jobs, {dead} of them dead: {early} KiB resident after {jobs // 10}, {after} KiB at the end; "
-                f"{start} descriptors at the start, {worker.descriptors()} at the end")
+                f"{start} descriptors at the start, {worker.descriptors()} at the end; "
+                f"{len(decoders)} decoders rest with {sum(decoders)} KiB")
             check(f"{kind}: resident memory within a fifth", abs(after - early) <= early * 0.2)
             check(f"{kind}: descriptors are back at the start", worker.descriptors() <= start)
             check(f"{kind}: a third was broken", 0.2 < dead / jobs < 0.45)

@@ -237,13 +237,27 @@ class Worker:
         self.process.terminate()
         return self.process.wait()
 
-    def resident(self):
-        """KiB."""
-        with open(f"/proc/{self.process.pid}/status") as status:
+    def resident(self, pid=None):
+        """KiB, of the worker or of another process."""
+        with open(f"/proc/{pid or self.process.pid}/status") as status:
             return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
 
+    def decoders(self):
+        """The processes that decode for it; how many rest at a moment is chance, up to four a core."""
+        found = []
+        for name in os.listdir("/proc"):
+            try:
+                with open(f"/proc/{name}/stat") as file:
+                    # Behind the name, which may hold anything: the state, and the parent.
+                    if int(file.read().rpartition(")")[2].split()[1]) == self.process.pid:
+                        found.append(int(name))
+            except (OSError, ValueError):
+                pass
+        return found
+
     def descriptors(self):
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+        """Those open, but for the three that lead to each decoder."""
+        return len(os.listdir(f"/proc/{self.process.pid}/fd")) - 3 * len(self.decoders())
 
 
 class Outcomes:
