@@ -65,6 +65,7 @@ struct Faults: FrameRenderer {
         // Where nothing is, not even in a sanitizer's memory.
         case "segv": unsafe UnsafeMutablePointer<UInt8>(bitPattern: 8)!.pointee = 1
         case "abort": abort()
+        // The trap of a Swift program that finds itself wrong: what the pool has to take for a crash, and the test asks for.
         case "trap": fatalError("as asked")
         case "kill": Self.kill(SIGKILL)
         case "exit": exit(3)

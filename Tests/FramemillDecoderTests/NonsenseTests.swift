@@ -12,7 +12,7 @@ import Testing
     /// Speaks Python behind a right greeting, with `say(kind, *fields)` and `raw(bytes)`.
     private static let frame = """
         #!/usr/bin/python3
-        import socket, struct, time
+        import signal, socket, struct
         line = socket.socket(fileno=3)
         def raw(data):
             try: line.sendall(data)
@@ -69,8 +69,8 @@ import Testing
             "asks and does not listen",
             "hello()\nwhile True: line.sendall(message(READ, 0, 0, 10) * 1000)", .decoderCrashed
         ),
-        ("says nothing", "time.sleep(600)", .timeout),
-        ("greets and says nothing", "hello(); time.sleep(600)", .timeout),
+        ("says nothing", "signal.pause()", .timeout),
+        ("greets and says nothing", "hello(); signal.pause()", .timeout),
         ("expects for ever", "hello()\nwhile True: line.sendall(message(EXPECT, 0, 0, 10))", .timeout),
         ("fails rightly", "hello(); say(FAILURE, b'corrupt', b'decode', b'so it is', 0, 0, 0)", .corrupt),
     ]
