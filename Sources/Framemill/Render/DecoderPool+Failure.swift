@@ -30,11 +30,7 @@ extension DecoderPool {
         case .signal(SIGXCPU): return Self.late
         case .code: return Self.crash("ended by itself", Self.words(ending))
         case .signal(SIGKILL):
-            // Not by the pool, which says so where it kills. The file may be innocent: another try may pass.
-            return Failure(
-                .outOfMemory, .decode,
-                "the decoder process was killed, as the system does when memory runs out; others are not touched",
-                cause: Self.words(ending))
+            return Self.crash("was killed, as the system does when memory runs out", Self.words(ending))
         case .signal: return Self.crash("crashed", Self.words(ending))
         case .unknown: return Self.crash("is gone", nil)
         }
